@@ -1,0 +1,1 @@
+//! Who asks, may they, is there room.

@@ -1,0 +1,1 @@
+//! Changes an object, then judges it.

@@ -1,0 +1,1 @@
+//! Sockets, HTTP/1.1, HTTP/2 and WebSocket, draining on shutdown.

@@ -1,0 +1,1 @@
+//! URL and headers to a typed request.

@@ -1,0 +1,3 @@
+//! Objects, lists and events to bytes.
+
+pub mod table;

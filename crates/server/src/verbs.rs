@@ -1,0 +1,1 @@
+//! One file tells one verb's story.
