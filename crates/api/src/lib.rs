@@ -3,10 +3,17 @@
 //! Read down the modules to follow a request: who an object is, what was asked for, how bodies are
 //! read and changed, and what goes back. Nothing here does I/O, is async, or reads a clock.
 
+pub mod identity;
 pub mod resource_version;
-pub mod schema;
 pub mod selector;
+pub mod schema;
 pub mod watch_event;
+pub mod field_error;
+pub mod status;
+pub mod go_text;
 
+pub use field_error::{FieldError, FieldErrorKind, FieldPath};
+pub use identity::{GroupKind, GroupResource};
 pub use resource_version::ResourceVersion;
+pub use status::{Reason, Status, StatusCause, StatusDetails};
 pub use watch_event::EventType;
