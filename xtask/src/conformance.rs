@@ -1,0 +1,122 @@
+//! Other people's clients against our server.
+//!
+//! Each client is a program that gets a server of its own and may ask for its restart.
+
+mod console;
+mod program;
+mod server;
+mod session;
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{
+    progress::{self, Outcome, Progress},
+    tools, workspace,
+};
+
+/// Somebody else's client.
+pub(crate) struct Client {
+    /// What to call it on the command line.
+    pub(crate) name: &'static str,
+    /// The programs that must be installed.
+    pub(crate) toolchain: &'static [&'static str],
+    /// Builds or downloads the client.
+    pub(crate) install: fn() -> Result<()>,
+    run: fn() -> Result<()>,
+}
+
+/// All of them, the widest first.
+pub(crate) const CLIENTS: [Client; 5] = [
+    Client {
+        name: "kubectl",
+        toolchain: &["go", "bash"],
+        install: || tools::build_go("kubectl"),
+        run: || console::run_all(),
+    },
+    Client {
+        name: "go",
+        toolchain: &["go"],
+        install: || tools::build_go("go"),
+        run: || program::run("go", &mut Command::new(workspace::tools().join("go"))),
+    },
+    Client {
+        name: "python",
+        toolchain: &["python3"],
+        install: tools::install_python,
+        run: || {
+            let python = workspace::tools().join("python/bin/python");
+            program::run(
+                "python",
+                Command::new(python).arg("conformance/python/main.py"),
+            )
+        },
+    },
+    Client {
+        name: "javascript",
+        toolchain: &["node", "npm"],
+        install: tools::install_javascript,
+        run: || {
+            let mut node = Command::new("node");
+            program::run("javascript", node.arg("conformance/javascript/main.mjs"))
+        },
+    },
+    Client {
+        name: "kube_rs",
+        toolchain: &["cargo"],
+        install: tools::build_kube_rs,
+        run: || {
+            let program = tools::kube_rs_target().join("debug/kube_rs");
+            program::run("kube_rs", &mut Command::new(program))
+        },
+    },
+];
+
+/// Runs the clients named, or all.
+pub(crate) fn run(names: &[String]) -> Result<()> {
+    let clients = select(names)?;
+    let mut progress = Progress::default();
+    progress.step("build", build_server)?;
+    for client in clients {
+        progress.step(client.name, || check(client))?;
+    }
+    progress.finish();
+    Ok(())
+}
+
+/// The clients named, or all.
+pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Client>> {
+    if names.is_empty() {
+        return Ok(CLIENTS.iter().collect());
+    }
+    let find = |name: &String| {
+        let known = || CLIENTS.map(|client| client.name).join(", ");
+        let found = CLIENTS.iter().find(|client| client.name == name);
+        found.with_context(|| format!("there is no client `{name}`; there are {}", known()))
+    };
+    names.iter().map(find).collect()
+}
+
+/// Installs one client and runs it.
+pub(crate) fn check(client: &Client) -> Result<Outcome> {
+    if let Some(program) = tools::missing(client.toolchain) {
+        let reason = format!("`{program}` is not installed");
+        if tools::is_unattended() {
+            bail!("{reason}, and with CI=true nothing may be left out");
+        }
+        return Ok(Outcome::Skipped(reason));
+    }
+    (client.install)()?;
+    (client.run)()?;
+    Ok(Outcome::Passed)
+}
+
+/// Builds the server that all clients talk to.
+pub(crate) fn build_server() -> Result<Outcome> {
+    let mut command = Command::new("cargo");
+    command
+        .args(["build", "--package", "listwatch-cli"])
+        .current_dir(workspace::root());
+    progress::command(&mut command)
+}

@@ -1,0 +1,122 @@
+//! Console transcripts: commands, and what they must print.
+//!
+//! ```text
+//! # Why this is here.
+//! $ kubectl create configmap color --from-literal=is=blue
+//! configmap/color created
+//! $ kubectl get configmap none
+//! Error from server (NotFound): configmaps "none" not found
+//! ? 1
+//! ```
+//!
+//! `> ` continues a command. In the output `[..]` stands for anything within a line and a line
+//! `...` for any number of lines. `? 1` is the exit code where it is not 0.
+
+mod matching;
+mod scene;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use self::scene::Exchange;
+use super::{server::Server, session::Session};
+use crate::workspace;
+
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+const END_MARK: &str = "--end-of-command--";
+
+/// Runs every transcript of `conformance/kubectl/scenes`, each on a server of its own.
+pub(super) fn run_all() -> Result<()> {
+    let folder = workspace::root().join("conformance/kubectl/scenes");
+    let entries = fs::read_dir(&folder).context("the scenes are missing")?;
+    let paths = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<Vec<PathBuf>>>()?;
+    let mut scenes: Vec<PathBuf> = paths
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "console"))
+        .collect();
+    scenes.sort();
+    ensure!(
+        !scenes.is_empty(),
+        "there is no scene in {}",
+        folder.display()
+    );
+    let mut failures = Vec::new();
+    for path in &scenes {
+        let name = path.file_stem().unwrap_or_default().display().to_string();
+        match run(path, &name) {
+            Ok(commands) => println!("   {name}: {commands} commands"),
+            Err(error) => failures.push(format!("{name}: {error:#}")),
+        }
+    }
+    if !failures.is_empty() {
+        bail!("{}", failures.join("\n\n"));
+    }
+    Ok(())
+}
+
+fn run(path: &Path, name: &str) -> Result<usize> {
+    let scene = scene::parse(&fs::read_to_string(path)?)?;
+    let server = Server::start(&format!("kubectl/{name}"))?;
+    let mut shell = shell(&server)?;
+    for exchange in &scene {
+        if let Err(error) = play(&mut shell, exchange) {
+            bail!("{error:#}\nthe server's last words:\n{}", server.log_tail());
+        }
+    }
+    Ok(scene.len())
+}
+
+fn shell(server: &Server) -> Result<Session> {
+    let prelude = workspace::root().join("conformance/kubectl/prelude.sh");
+    let mut places = vec![workspace::tools(), workspace::target().join("debug")];
+    places.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    let mut command = Command::new("bash");
+    command
+        .args(["--noprofile", "--norc"])
+        .env("PATH", env::join_paths(places)?)
+        .env("HOME", server.folder())
+        .env("KUBECONFIG", server.folder().join("kubeconfig"))
+        .env("LISTWATCH_SERVER", server.url())
+        .current_dir(server.folder());
+    let mut shell = Session::start(&mut command)?;
+    shell.say(&format!("exec 2>&1\nsource '{}'\n", prelude.display()))?;
+    Ok(shell)
+}
+
+fn play(shell: &mut Session, exchange: &Exchange) -> Result<()> {
+    let command = &exchange.command;
+    shell.say(&format!(
+        "{{\n{command}\n}} </dev/null\nprintf '\\n{END_MARK} %s\\n' $?\n"
+    ))?;
+    let deadline = Instant::now() + COMMAND_TIMEOUT;
+    let mut output = Vec::new();
+    let code = loop {
+        let line = shell.next_line(deadline).with_context(|| {
+            format!("line {}: $ {command}\n{}", exchange.line, output.join("\n"))
+        })?;
+        let line = line.context("the shell ended")?;
+        match line.strip_prefix(END_MARK) {
+            Some(code) => break code.trim().parse::<i32>()?,
+            None => output.push(line),
+        }
+    };
+    matching::trim(&mut output);
+    if code == exchange.code && matching::lines(&exchange.output, &output) {
+        return Ok(());
+    }
+    bail!(
+        "line {}: $ {command}\nexpected (exit code {}):\n{}\nfound (exit code {code}):\n{}",
+        exchange.line,
+        exchange.code,
+        exchange.output.join("\n"),
+        output.join("\n")
+    )
+}

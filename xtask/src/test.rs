@@ -1,0 +1,76 @@
+//! Everything that must pass before a change lands, cheapest first.
+
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::{
+    conformance,
+    progress::{self, Outcome, Progress},
+    tidy, workspace,
+};
+
+/// Runs all steps up to the first that fails.
+pub(crate) fn run() -> Result<()> {
+    let mut progress = Progress::default();
+    progress.step("format", || cargo(&["fmt", "--all", "--check"]))?;
+    progress.step("clippy", || {
+        cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "--deny",
+            "warnings",
+        ])
+    })?;
+    progress.step("tidy", || tidy::run().map(|()| Outcome::Passed))?;
+    progress.step("doc", doc)?;
+    progress.step("build", conformance::build_server)?;
+    progress.step("tests", tests)?;
+    for client in &conformance::CLIENTS {
+        progress.step(client.name, || conformance::check(client))?;
+    }
+    progress.finish();
+    Ok(())
+}
+
+fn doc() -> Result<Outcome> {
+    let mut command = Command::new("cargo");
+    command
+        .args([
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+            "--quiet",
+        ])
+        .env("RUSTDOCFLAGS", "--deny warnings")
+        .current_dir(workspace::root());
+    progress::command(&mut command)
+}
+
+fn tests() -> Result<Outcome> {
+    if !has_nextest() {
+        return cargo(&["test", "--workspace", "--quiet"]);
+    }
+    cargo(&["nextest", "run", "--workspace"])?;
+    cargo(&["test", "--workspace", "--doc", "--quiet"])
+}
+
+fn has_nextest() -> bool {
+    let mut command = Command::new("cargo");
+    command
+        .args(["nextest", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn cargo(arguments: &[&str]) -> Result<Outcome> {
+    progress::command(
+        Command::new("cargo")
+            .args(arguments)
+            .current_dir(workspace::root()),
+    )
+}
