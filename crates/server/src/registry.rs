@@ -1,7 +1,91 @@
 //! Which kinds exist and how each behaves, as data.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use listwatch_api::schema::Schema;
+
 mod definition;
+mod kind_table;
 
 pub use definition::{
-    Conversion, Definition, Generation, Naming, Scope, SelectableField, Subresource, Verb,
+    Conversion, Definition, FieldRefusal, FieldSource, Generation, Naming, Persistence,
+    PutToMissing, PutWithoutVersion, Scope, SelectableField, StatusWriting, Subresource, Verb,
 };
+pub use kind_table::storage_version_hash;
+
+const BUILTIN_KINDS: &str = include_str!("registry/builtin/kinds.txt");
+
+/// The kinds that are served, and the shapes of their objects.
+#[derive(Debug)]
+pub struct Registry {
+    definitions: Vec<Arc<Definition>>,
+    places_by_resource: HashMap<Box<str>, Vec<usize>>,
+    schema: Arc<Schema>,
+}
+
+impl Registry {
+    /// The kinds that are always there.
+    pub fn builtin() -> Self {
+        let schema = Arc::new(Schema::default());
+        let definitions = kind_table::parse(BUILTIN_KINDS, &schema)
+            .expect("a test reads the table of built-in kinds")
+            .into_iter()
+            .map(Arc::new)
+            .collect();
+        Self::new(definitions, schema)
+    }
+
+    /// A registry of these kinds, in discovery's order, with the shapes they refer to.
+    pub fn new(definitions: Vec<Arc<Definition>>, schema: Arc<Schema>) -> Self {
+        let mut places_by_resource = HashMap::<Box<str>, Vec<usize>>::new();
+        for (place, definition) in definitions.iter().enumerate() {
+            places_by_resource
+                .entry(definition.resource.clone())
+                .or_default()
+                .push(place);
+        }
+        Self {
+            definitions,
+            places_by_resource,
+            schema,
+        }
+    }
+
+    /// The resource of this group and version.
+    pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<Arc<Definition>> {
+        self.places_by_resource
+            .get(resource)?
+            .iter()
+            .map(|&place| &self.definitions[place])
+            .find(|found| &*found.group == group && &*found.version == version)
+            .cloned()
+    }
+
+    /// Whether any kind of this group is served.
+    pub fn group_exists(&self, group: &str) -> bool {
+        self.definitions
+            .iter()
+            .any(|definition| &*definition.group == group)
+    }
+
+    /// Whether any kind of this version of the group is served.
+    pub fn version_exists(&self, group: &str, version: &str) -> bool {
+        self.definitions
+            .iter()
+            .any(|definition| &*definition.group == group && &*definition.version == version)
+    }
+
+    /// All kinds, in discovery's order.
+    pub fn definitions(&self) -> &[Arc<Definition>] {
+        &self.definitions
+    }
+
+    /// The shapes that the definitions' type ids refer to.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -29,20 +29,79 @@ pub struct Definition {
     pub subresources: Vec<Subresource>,
     /// The fields that a field selector may name, beside `metadata.name` and `metadata.namespace`.
     pub selectable_fields: Vec<SelectableField>,
+    /// How a field selector with another name is refused.
+    pub field_refusal: FieldRefusal,
+    /// Whether its objects are kept.
+    pub persistence: Persistence,
     /// The beginning of all its keys in the store, such as `/registry/configmaps/`.
     pub storage_prefix: Box<str>,
+    /// Tells clients whether the stored form changed; absent when nothing is stored.
+    pub storage_version_hash: Option<Box<str>>,
     /// How its stored form becomes this version and back.
     pub conversion: Conversion,
     /// The shape of its objects; `None` keeps anything.
     pub schema: Option<TypeId>,
     /// When `metadata.generation` grows.
     pub generation: Generation,
+    /// Who writes `status`.
+    pub status: StatusWriting,
     /// What names its objects may have.
     pub naming: Naming,
-    /// Whether a PUT to a missing name creates it.
-    pub create_on_update: bool,
-    /// Whether a PUT without a resourceVersion overwrites whatever is there.
-    pub unconditional_update: bool,
+    /// What a PUT to a missing name does.
+    pub put_to_missing: PutToMissing,
+    /// What a PUT without a resourceVersion does.
+    pub put_without_version: PutWithoutVersion,
+}
+
+/// Whether the objects of a kind are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persistence {
+    /// In the store, under the kind's prefix.
+    Stored,
+    /// Nowhere: each request is answered by computing, such as an access review.
+    Answered,
+}
+
+/// Who writes the `status` of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusWriting {
+    /// Anybody: there is no `status` subresource.
+    Open,
+    /// The `status` subresource alone: a create drops it, an update leaves it as it was.
+    Separate,
+    /// As `Separate`, but a create may bring one along.
+    SeparateAfterCreate,
+}
+
+/// What a PUT to a missing name does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutToMissing {
+    /// It is answered with 404.
+    Refuses,
+    /// It creates the object.
+    Creates,
+}
+
+/// What a PUT without a resourceVersion does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutWithoutVersion {
+    /// It overwrites whatever is there.
+    Overwrites,
+    /// It is invalid.
+    Refuses,
+}
+
+/// How a field selector that a kind does not know is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldRefusal {
+    /// By naming the two fields that every kind has.
+    NamesTheKnown,
+    /// By naming the label alone.
+    Unsupported,
+    /// By naming the label and the kind.
+    UnsupportedForKind,
+    /// By naming the label and the kind with group and version.
+    UnsupportedForGroupVersionKind,
 }
 
 /// Where the objects of a kind live.
@@ -102,6 +161,8 @@ pub struct Subresource {
     pub version: Option<Box<str>>,
     /// The kind it speaks, such as `Scale`.
     pub kind: Box<str>,
+    /// The shape of what it speaks; `None` when it is not an object of a known shape.
+    pub schema: Option<TypeId>,
     /// What can be done with it.
     pub verbs: Vec<Verb>,
 }
@@ -113,6 +174,8 @@ pub struct SelectableField {
     pub name: Box<str>,
     /// The members to descend in the stored object, such as `["spec", "nodeName"]`.
     pub path: Vec<Box<str>>,
+    /// The members to descend when the first path leads to nothing.
+    pub fallback: Option<Vec<Box<str>>>,
     /// The text of an absent value, such as `false` for a boolean.
     pub default: Box<str>,
     /// Whether the cache keeps an index of it.
@@ -135,10 +198,16 @@ pub enum Conversion {
 pub enum Generation {
     /// The kind has none.
     Untracked,
-    /// With every change of `spec`.
+    /// It is 1 for good.
+    Constant,
+    /// From 1, with every change of `spec`.
     Spec,
-    /// With every change outside `metadata` and `status`.
+    /// With every change of `spec`, but a new object has none.
+    SpecAfterCreate,
+    /// From 1, with every change outside `metadata` and `status`.
     OutsideStatus,
+    /// From 1, with every change outside `metadata`, and of `metadata.labels`.
+    OutsideMetadataAndLabels,
 }
 
 /// What names the objects of a kind may have.
@@ -148,10 +217,21 @@ pub enum Naming {
     DnsSubdomain,
     /// One lower case word with `-`, at most 63 characters.
     DnsLabel,
-    /// As a label, but beginning with a letter.
-    DnsLabelLettersFirst,
     /// Anything that fits into a path.
     PathSegment,
+    /// An IP address in its shortest form.
+    IpAddress,
+}
+
+/// Where the value of a selected field is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldSource<'a> {
+    /// In `metadata.name`.
+    Name,
+    /// In `metadata.namespace`.
+    Namespace,
+    /// In a member of the stored object.
+    Member(&'a SelectableField),
 }
 
 impl Definition {
@@ -161,6 +241,51 @@ impl Definition {
             self.version.to_string()
         } else {
             format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// The subresource with this name.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources
+            .iter()
+            .find(|subresource| &*subresource.name == name)
+    }
+
+    /// Where the value of this field label is found, or the text of the refusal.
+    pub fn field_source(&self, label: &str) -> Result<FieldSource<'_>, String> {
+        match label {
+            "metadata.name" => return Ok(FieldSource::Name),
+            "metadata.namespace" if self.knows_namespace_label() => {
+                return Ok(FieldSource::Namespace);
+            }
+            _ => {}
+        }
+        self.selectable_fields
+            .iter()
+            .find(|field| &*field.name == label)
+            .map(FieldSource::Member)
+            .ok_or_else(|| self.refuse_field_label(label))
+    }
+
+    fn knows_namespace_label(&self) -> bool {
+        self.scope == Scope::Namespaced || self.field_refusal == FieldRefusal::NamesTheKnown
+    }
+
+    fn refuse_field_label(&self, label: &str) -> String {
+        match self.field_refusal {
+            FieldRefusal::NamesTheKnown => format!(
+                "{label:?} is not a known field selector: \
+                 only \"metadata.name\", \"metadata.namespace\""
+            ),
+            FieldRefusal::Unsupported => format!("field label not supported: {label}"),
+            FieldRefusal::UnsupportedForKind => {
+                format!("field label {label:?} not supported for {}", self.kind)
+            }
+            FieldRefusal::UnsupportedForGroupVersionKind => format!(
+                "field label not supported for {}, Kind={}: {label}",
+                self.api_version(),
+                self.kind
+            ),
         }
     }
 }

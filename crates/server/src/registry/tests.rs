@@ -1,0 +1,116 @@
+use super::*;
+
+fn definition(group: &str, version: &str, resource: &str) -> Arc<Definition> {
+    Registry::builtin().find(group, version, resource).unwrap()
+}
+
+#[test]
+fn every_builtin_kind_is_found_by_group_version_and_resource() {
+    let registry = Registry::builtin();
+    for definition in registry.definitions() {
+        let found = registry
+            .find(&definition.group, &definition.version, &definition.resource)
+            .unwrap();
+        assert!(Arc::ptr_eq(&found, definition));
+    }
+    assert!(registry.find("", "v1", "deployments").is_none());
+    assert!(registry.find("apps", "v2", "deployments").is_none());
+}
+
+#[test]
+fn groups_and_versions_exist_when_a_kind_of_them_does() {
+    let registry = Registry::builtin();
+    assert!(registry.group_exists("") && registry.group_exists("resource.k8s.io"));
+    assert!(!registry.group_exists("example.com"));
+    assert!(registry.version_exists("autoscaling", "v1"));
+    assert!(!registry.version_exists("autoscaling", "v3"));
+}
+
+#[test]
+fn keys_are_laid_out_as_in_etcd() {
+    let prefix = |group, resource| definition(group, "v1", resource).storage_prefix.clone();
+    assert_eq!(&*prefix("", "pods"), "/registry/pods/");
+    assert_eq!(&*prefix("", "nodes"), "/registry/minions/");
+    assert_eq!(&*prefix("", "services"), "/registry/services/specs/");
+    assert_eq!(&*prefix("", "endpoints"), "/registry/services/endpoints/");
+    assert_eq!(&*prefix("events.k8s.io", "events"), "/registry/events/");
+    assert_eq!(
+        &*prefix("apiregistration.k8s.io", "apiservices"),
+        "/registry/apiregistration.k8s.io/apiservices/"
+    );
+}
+
+#[test]
+fn both_versions_of_one_kind_share_its_keys_and_hash() {
+    let one = definition("autoscaling", "v1", "horizontalpodautoscalers");
+    let two = definition("autoscaling", "v2", "horizontalpodautoscalers");
+    assert_eq!(one.storage_prefix, two.storage_prefix);
+    assert_eq!(one.storage_version_hash, two.storage_version_hash);
+    assert_eq!(one.conversion, Conversion::AutoscalingV1);
+    assert_eq!(two.conversion, Conversion::None);
+}
+
+#[test]
+fn field_labels_are_refused_in_the_words_of_each_kind() {
+    let refusal = |group, resource| {
+        definition(group, "v1", resource)
+            .field_source("spec.x")
+            .map(|_| ())
+            .unwrap_err()
+    };
+    assert_eq!(
+        refusal("", "configmaps"),
+        r#""spec.x" is not a known field selector: only "metadata.name", "metadata.namespace""#
+    );
+    assert_eq!(refusal("", "pods"), "field label not supported: spec.x");
+    assert_eq!(
+        refusal("batch", "jobs"),
+        r#"field label "spec.x" not supported for Job"#
+    );
+    assert_eq!(
+        refusal("resource.k8s.io", "resourceslices"),
+        "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.x"
+    );
+}
+
+#[test]
+fn field_labels_lead_to_members_of_the_stored_object() {
+    let pods = definition("", "v1", "pods");
+    let Ok(FieldSource::Member(host)) = pods.field_source("spec.host") else {
+        panic!("spec.host is the old name of spec.nodeName");
+    };
+    assert_eq!(host.path, ["spec".into(), "nodeName".into()]);
+    assert!(host.indexed);
+
+    let events = definition("events.k8s.io", "v1", "events");
+    let Ok(FieldSource::Member(kind)) = events.field_source("regarding.kind") else {
+        panic!("events.k8s.io knows regarding.kind");
+    };
+    assert_eq!(kind.path, ["involvedObject".into(), "kind".into()]);
+}
+
+#[test]
+fn a_cluster_wide_kind_with_its_own_labels_has_no_namespace_label() {
+    let nodes = definition("", "v1", "nodes");
+    assert!(nodes.field_source("metadata.namespace").is_err());
+    let classes = definition("storage.k8s.io", "v1", "storageclasses");
+    assert_eq!(
+        classes.field_source("metadata.namespace"),
+        Ok(FieldSource::Namespace)
+    );
+}
+
+#[test]
+fn status_belongs_to_its_subresource_where_there_is_one() {
+    let status = |resource| definition("", "v1", resource).status;
+    assert_eq!(status("pods"), StatusWriting::Separate);
+    assert_eq!(status("nodes"), StatusWriting::SeparateAfterCreate);
+    assert_eq!(status("configmaps"), StatusWriting::Open);
+}
+
+#[test]
+fn reviews_are_answered_and_never_stored() {
+    let review = definition("authorization.k8s.io", "v1", "subjectaccessreviews");
+    assert_eq!(review.persistence, Persistence::Answered);
+    assert_eq!(review.storage_version_hash, None);
+}
