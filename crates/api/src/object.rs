@@ -1,0 +1,11 @@
+//! Objects as they are kept: canonical JSON bytes, and the few places in them that matter.
+//!
+//! A stored object has no `resourceVersion`; the store's revision is it, and it is spliced in when
+//! the object is given out. Lists and events are made of these bytes and never of a parsed tree.
+
+mod canonical;
+mod scanner;
+mod stored;
+
+pub use canonical::{append_escaped, to_canonical};
+pub use stored::{FieldPath, Header, LayoutError, StoredObject};
