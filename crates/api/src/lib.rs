@@ -5,6 +5,7 @@
 
 pub mod identity;
 pub mod resource_version;
+pub mod name;
 pub mod object;
 pub mod selector;
 pub mod schema;

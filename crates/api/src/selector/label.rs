@@ -1,5 +1,13 @@
 //! Label selectors: `app=web,tier in (a,b),!old,size>3`.
 
+use std::fmt;
+
+use super::ParseSelectorError;
+
+mod parser;
+#[cfg(test)]
+mod tests;
+
 /// Conditions on an object's labels, all of which must hold. Equal selectors are equal values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LabelSelector {
@@ -38,6 +46,11 @@ impl LabelSelector {
         Self::default()
     }
 
+    /// Reads a selector as Kubernetes writes it; empty text selects everything.
+    pub fn parse(text: &str) -> Result<Self, ParseSelectorError> {
+        parser::parse(text).map(Self::all_of)
+    }
+
     /// Selects what fulfils all of these.
     pub fn all_of(mut requirements: Vec<LabelRequirement>) -> Self {
         requirements.sort();
@@ -74,6 +87,32 @@ impl LabelRequirement {
             LabelOperator::DoesNotExist => value.is_none(),
             LabelOperator::GreaterThan(bound) => number().is_some_and(|number| number > *bound),
             LabelOperator::LessThan(bound) => number().is_some_and(|number| number < *bound),
+        }
+    }
+}
+
+impl fmt::Display for LabelSelector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        super::write_list(formatter, &self.requirements)
+    }
+}
+
+impl fmt::Display for LabelRequirement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = &self.key;
+        match &self.operator {
+            LabelOperator::In(values) => match values.as_slice() {
+                [value] => write!(formatter, "{key}={value}"),
+                values => write!(formatter, "{key} in ({})", values.join(",")),
+            },
+            LabelOperator::NotIn(values) => match values.as_slice() {
+                [value] => write!(formatter, "{key}!={value}"),
+                values => write!(formatter, "{key} notin ({})", values.join(",")),
+            },
+            LabelOperator::Exists => formatter.write_str(key),
+            LabelOperator::DoesNotExist => write!(formatter, "!{key}"),
+            LabelOperator::GreaterThan(bound) => write!(formatter, "{key}>{bound}"),
+            LabelOperator::LessThan(bound) => write!(formatter, "{key}<{bound}"),
         }
     }
 }
