@@ -1,6 +1,6 @@
 //! Keys and ranges of keys.
 
-use std::{borrow::Borrow, fmt, sync::Arc};
+use std::{borrow::Borrow, fmt, ops::Bound, sync::Arc};
 
 /// The name of an entry. Cheap to clone: all holders of a key share its bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +95,16 @@ impl KeyRange {
     pub fn contains(&self, key: impl AsRef<[u8]>) -> bool {
         let key = key.as_ref();
         key >= self.start.as_slice() && self.end.as_deref().is_none_or(|end| key < end)
+    }
+
+    /// The range as an ordered map takes it; one that ends before it begins becomes empty.
+    pub(crate) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        let start = self.start.as_slice();
+        let end = match self.end.as_deref() {
+            Some(end) => Bound::Excluded(end.max(start)),
+            None => Bound::Unbounded,
+        };
+        (Bound::Included(start), end)
     }
 }
 

@@ -8,10 +8,15 @@
 mod revision;
 mod key;
 mod store;
+mod expiry;
+mod random;
+mod memory;
+pub mod contract;
 
 pub use key::{Key, KeyRange};
+pub use memory::{MemoryHistory, MemoryStore};
 pub use revision::Revision;
 pub use store::{
-    Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Condition, Entry, Operation,
-    Page, Put, Read, ReadError, Store, StoreFuture, Write,
+    COMMIT_BYTES_MAX, Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Condition,
+    Entry, Operation, Page, Put, Read, ReadError, Store, StoreFuture, Write,
 };

@@ -1,10 +1,13 @@
 //! The seam: four verbs, and the words they use.
 
-use std::{future::Future, pin::Pin, time::Duration};
+use std::{collections::BTreeSet, future::Future, pin::Pin, time::Duration};
 
 use bytes::Bytes;
 
 use crate::{Key, KeyRange, Revision};
+
+/// Keys and values of one commit, in bytes. A larger commit is refused as invalid.
+pub const COMMIT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// What a verb returns: boxed, so that a server can hold any store.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -16,7 +19,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Applies all writes of the commit at one new revision, or none of them.
     ///
-    /// When this returns `Ok`, the commit is as durable as the store can make it and every later
+    /// A commit that changes nothing, since all it does is to delete absent keys, takes no revision
+    /// and returns the newest one. When this returns `Ok`, the commit is as durable as the store can make it and every later
     /// [`Store::read`] of the newest state sees it. A caller that stops waiting has learnt nothing:
     /// the commit may still happen.
     fn commit(&self, commit: Commit) -> StoreFuture<'_, Result<Revision, CommitError>>;
@@ -130,6 +134,27 @@ impl Commit {
             }],
         }
     }
+
+    /// Refuses what no store takes: no write at all, a key twice, or too many bytes.
+    pub fn validate(&self) -> Result<(), CommitError> {
+        let invalid = |reason: String| Err(CommitError::Invalid { reason });
+        if self.operations.is_empty() {
+            return invalid("it writes nothing".into());
+        }
+        let mut seen = BTreeSet::new();
+        if self.operations.len() > 1
+            && let Some(twice) = self.operations.iter().find(|one| !seen.insert(&one.key))
+        {
+            return invalid(format!("it writes {:?} twice", twice.key));
+        }
+        let bytes: usize = self.operations.iter().map(Operation::bytes).sum();
+        if bytes > COMMIT_BYTES_MAX {
+            return invalid(format!(
+                "it has {bytes} bytes, {COMMIT_BYTES_MAX} at the most"
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// One write of a commit.
@@ -143,6 +168,17 @@ pub struct Operation {
     pub write: Write,
 }
 
+impl Operation {
+    /// The size of the key and the value.
+    fn bytes(&self) -> usize {
+        let value = match &self.write {
+            Write::Put(put) => put.value.len(),
+            Write::Delete => 0,
+        };
+        self.key.as_bytes().len() + value
+    }
+}
+
 /// What must hold of a key before the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
@@ -152,6 +188,17 @@ pub enum Condition {
     Absent,
     /// The key's value was written at this revision.
     Unchanged(Revision),
+}
+
+impl Condition {
+    /// Whether it holds of a key whose value was written at `current`.
+    pub fn holds(self, current: Option<Revision>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Absent => current.is_none(),
+            Self::Unchanged(revision) => current == Some(revision),
+        }
+    }
 }
 
 /// A new value, or the end of one.

@@ -1,0 +1,113 @@
+//! Promises of [`Put::lifetime`].
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+
+use super::script::{cursor, delete, follow_cursor, newest, put, read_newest, shown_changes};
+use crate::{Change, Changes, Commit, Condition, KeyRange, Put, Revision, Store, Write};
+
+const LIFETIME: Duration = Duration::from_secs(60);
+
+/// How late an end may come.
+const LATE_MAX: Duration = Duration::from_secs(5);
+
+/// Never early, and late by seconds at the most.
+pub async fn a_value_ends_after_its_lifetime(store: &impl Store) {
+    let written = put_for(store, "a", LIFETIME).await;
+    let begun = Instant::now();
+    let mut cursor = cursor(store, KeyRange::all(), written).await;
+    sleep(LIFETIME - Duration::from_secs(1)).await;
+    assert_eq!(read_newest(store).await.entries.len(), 1);
+    next_change(cursor.as_mut()).await;
+    let age = begun.elapsed();
+    assert!(age >= LIFETIME && age <= LIFETIME + LATE_MAX, "{age:?}");
+    assert!(read_newest(store).await.entries.is_empty());
+}
+
+/// The end of a value has a revision of its own and tells what it removed.
+pub async fn an_end_is_an_ordinary_change(store: &impl Store) {
+    let written = put_for(store, "a", LIFETIME).await;
+    let last = put(store, "b", "stays").await;
+    let mut cursor = cursor(store, KeyRange::all(), last).await;
+    let change = next_change(cursor.as_mut()).await;
+    assert_eq!(change.revision, last.next());
+    assert_eq!(change.value, None);
+    let previous = change.previous.expect("there was a value");
+    assert_eq!(previous.revision, written);
+    assert_eq!(newest(store).await, change.revision);
+}
+
+/// A value written again ends its own lifetime after the second write.
+pub async fn another_write_begins_a_new_lifetime(store: &impl Store) {
+    put_for(store, "a", LIFETIME).await;
+    sleep(LIFETIME / 2).await;
+    let rewritten = put_for(store, "a", LIFETIME).await;
+    let begun = Instant::now();
+    let mut cursor = cursor(store, KeyRange::all(), rewritten).await;
+    let change = next_change(cursor.as_mut()).await;
+    assert!(begun.elapsed() >= LIFETIME, "{:?}", begun.elapsed());
+    let previous = change.previous.expect("there was a value");
+    assert_eq!(previous.revision, rewritten);
+}
+
+/// A lifetime is the value's, not the key's.
+pub async fn a_write_without_a_lifetime_stays(store: &impl Store) {
+    put_for(store, "a", LIFETIME).await;
+    put_for(store, "b", LIFETIME).await;
+    put(store, "a", "stays").await;
+    delete(store, "b").await;
+    let last = put(store, "b", "stays").await;
+    let mut cursor = cursor(store, KeyRange::all(), last).await;
+    let nothing = timeout(LIFETIME * 10, cursor.next()).await;
+    assert!(nothing.is_err(), "{nothing:?}");
+}
+
+/// Whatever the order of the writes, the shortest lifetime ends first.
+pub async fn values_end_in_the_order_of_their_ends(store: &impl Store) {
+    put_for(store, "late", LIFETIME * 3).await;
+    put_for(store, "early", LIFETIME).await;
+    let last = put_for(store, "middle", LIFETIME * 2).await;
+    let mut cursor = cursor(store, KeyRange::all(), last).await;
+    for (number, key) in ["early", "middle", "late"].iter().enumerate() {
+        let change = next_change(cursor.as_mut()).await;
+        let revision = last.get() + 1 + number as u64;
+        assert_eq!(shown_changes(&[change]), [format!("{key} gone@{revision}")]);
+    }
+}
+
+/// Each of many has its own revision, so that a follower may resume between any two.
+pub async fn many_values_may_end_together(store: &impl Store) {
+    const VALUES: u64 = 300;
+    let start = newest(store).await;
+    for number in 0..VALUES {
+        put_for(store, &format!("{number:03}"), LIFETIME).await;
+    }
+    let last = Revision::new(start.get() + 2 * VALUES);
+    let written = Revision::new(start.get() + VALUES);
+    let mut cursor = cursor(store, KeyRange::all(), written).await;
+    let changes = follow_cursor(cursor.as_mut(), last).await;
+    let revisions: Vec<_> = changes.iter().map(|change| change.revision.get()).collect();
+    let expected: Vec<_> = (written.get() + 1..=last.get()).collect();
+    assert_eq!(revisions, expected);
+    assert!(read_newest(store).await.entries.is_empty());
+}
+
+async fn put_for(store: &impl Store, key: &str, lifetime: Duration) -> Revision {
+    let write = Write::Put(Put {
+        value: "x".into(),
+        lifetime: Some(lifetime),
+    });
+    let commit = Commit::one(key.into(), Condition::Any, write);
+    store.commit(commit).await.expect("a put holds")
+}
+
+async fn next_change(cursor: &mut dyn Changes) -> Change {
+    loop {
+        let mut batch = cursor.next().await.expect("the changes are kept");
+        assert!(batch.changes.len() <= 1, "{batch:?}");
+        if let Some(change) = batch.changes.pop() {
+            return change;
+        }
+    }
+}
