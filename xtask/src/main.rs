@@ -6,6 +6,7 @@
 )]
 
 mod conformance;
+mod generate;
 mod progress;
 mod test;
 mod tidy;
@@ -22,7 +23,7 @@ struct Task {
     run: fn(&[String]) -> Result<()>,
 }
 
-const TASKS: [Task; 5] = [
+const TASKS: [Task; 6] = [
     Task {
         name: "test",
         help: "everything that must pass before a change lands",
@@ -42,6 +43,11 @@ const TASKS: [Task; 5] = [
         name: "tools",
         help: "build and install what the foreign clients need, into .tools",
         run: tools::run,
+    },
+    Task {
+        name: "generate",
+        help: "make the schema tables of the built-in kinds anew, from downloaded packages",
+        run: generate::run,
     },
     Task {
         name: "help",

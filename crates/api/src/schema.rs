@@ -5,6 +5,10 @@
 
 use std::collections::HashMap;
 
+mod text;
+
+pub use text::TableError;
+
 /// The place of an [`ObjectType`] in its [`Schema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(u32);
@@ -34,8 +38,42 @@ pub struct Field {
     pub shape: Shape,
     /// Whether an object without it is incomplete.
     pub required: bool,
+    /// What is written when it has no value.
+    pub presence: Presence,
     /// What a strategic merge patch does with it.
     pub patch: PatchStrategy,
+    /// Its place among the fields when an object is written.
+    pub position: u16,
+    /// Its number in protobuf.
+    pub number: Option<u32>,
+    /// The struct that Go embeds to have it.
+    pub embedded: Option<Box<Embedding>>,
+    /// The Go type that refusals name, where [`Schema::go_type`] of the shape is another.
+    pub go_type: Option<Box<str>>,
+    /// What an absent value means, as JSON text.
+    pub default: Option<Box<str>>,
+}
+
+/// What is written for a field that has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Nothing, and empty values count as none (`omitempty`).
+    OmitEmpty,
+    /// Nothing, but an empty value is kept (a pointer with `omitempty`).
+    Optional,
+    /// The empty value.
+    Always,
+    /// `null` (a pointer without `omitempty`).
+    Nullable,
+}
+
+/// A struct that Go embeds in another: one in JSON, a message of its own in protobuf.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Embedding {
+    /// The name of the embedded struct.
+    pub name: Box<str>,
+    /// The number of its message.
+    pub number: Option<u32>,
 }
 
 /// What a value may be.
@@ -117,6 +155,11 @@ pub enum PatchStrategy {
 }
 
 impl Schema {
+    /// Reads tables of types; a type may refer to types of all the tables.
+    pub fn parse(tables: &[&str]) -> Result<Self, TableError> {
+        text::parse(tables).map(Self::new)
+    }
+
     /// A schema of these types; names must be distinct.
     pub fn new(types: Vec<ObjectType>) -> Self {
         let by_name = types
@@ -144,6 +187,27 @@ impl Schema {
     pub fn types(&self) -> &[ObjectType] {
         &self.types
     }
+
+    /// The Go type of a shape, as Go prints it.
+    pub fn go_type(&self, shape: &Shape) -> String {
+        let fixed = match shape {
+            Shape::String => "string",
+            Shape::Bytes => "[]uint8",
+            Shape::Boolean => "bool",
+            Shape::Int32 => "int32",
+            Shape::Int64 => "int64",
+            Shape::Number => "float64",
+            Shape::Time => "v1.Time",
+            Shape::MicroTime => "v1.MicroTime",
+            Shape::Quantity => "resource.Quantity",
+            Shape::IntOrString => "intstr.IntOrString",
+            Shape::Any => "interface {}",
+            Shape::Object { type_id, .. } => return self.object_type(*type_id).go_name(),
+            Shape::Map { value, .. } => return format!("map[string]{}", self.go_type(value)),
+            Shape::List { element, .. } => return format!("[]{}", self.go_type(element)),
+        };
+        fixed.to_owned()
+    }
 }
 
 impl ObjectType {
@@ -153,5 +217,21 @@ impl ObjectType {
             .fields
             .binary_search_by(|field| field.name.as_ref().cmp(name));
         found.ok().map(|index| &self.fields[index])
+    }
+
+    /// The name without its package, such as `PodSpec`.
+    pub fn short_name(&self) -> &str {
+        self.name
+            .rsplit_once('.')
+            .map_or(&self.name, |(_, name)| name)
+    }
+
+    /// The name as Go prints it, such as `v1.PodSpec`.
+    pub fn go_name(&self) -> String {
+        let mut parts = self.name.rsplit('.');
+        match (parts.next(), parts.next()) {
+            (Some(name), Some(package)) => format!("{package}.{name}"),
+            _ => self.name.to_string(),
+        }
     }
 }

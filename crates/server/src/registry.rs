@@ -15,6 +15,33 @@ pub use definition::{
 pub use kind_table::storage_version_hash;
 
 const BUILTIN_KINDS: &str = include_str!("registry/builtin/kinds.txt");
+const BUILTIN_SCHEMA: [&str; 25] = [
+    include_str!("registry/builtin/schema/admissionregistration.v1.txt"),
+    include_str!("registry/builtin/schema/apiextensions.v1.txt"),
+    include_str!("registry/builtin/schema/apiregistration.v1.txt"),
+    include_str!("registry/builtin/schema/apps.v1.txt"),
+    include_str!("registry/builtin/schema/authentication.v1.txt"),
+    include_str!("registry/builtin/schema/authorization.v1.txt"),
+    include_str!("registry/builtin/schema/autoscaling.v1.txt"),
+    include_str!("registry/builtin/schema/autoscaling.v2.txt"),
+    include_str!("registry/builtin/schema/batch.v1.txt"),
+    include_str!("registry/builtin/schema/certificates.v1.txt"),
+    include_str!("registry/builtin/schema/coordination.v1.txt"),
+    include_str!("registry/builtin/schema/core.v1.txt"),
+    include_str!("registry/builtin/schema/discovery.v1.txt"),
+    include_str!("registry/builtin/schema/events.v1.txt"),
+    include_str!("registry/builtin/schema/flowcontrol.v1.txt"),
+    include_str!("registry/builtin/schema/meta.v1.txt"),
+    include_str!("registry/builtin/schema/networking.v1.txt"),
+    include_str!("registry/builtin/schema/node.v1.txt"),
+    include_str!("registry/builtin/schema/policy.v1.txt"),
+    include_str!("registry/builtin/schema/rbac.v1.txt"),
+    include_str!("registry/builtin/schema/resource.v1.txt"),
+    include_str!("registry/builtin/schema/scheduling.v1.txt"),
+    include_str!("registry/builtin/schema/scheduling.v1alpha3.txt"),
+    include_str!("registry/builtin/schema/storage.v1.txt"),
+    include_str!("registry/builtin/schema/storagemigration.v1.txt"),
+];
 
 /// The kinds that are served, and the shapes of their objects.
 #[derive(Debug)]
@@ -27,7 +54,8 @@ pub struct Registry {
 impl Registry {
     /// The kinds that are always there.
     pub fn builtin() -> Self {
-        let schema = Arc::new(Schema::default());
+        let schema = Schema::parse(&BUILTIN_SCHEMA).expect("a test reads the built-in schema");
+        let schema = Arc::new(schema);
         let definitions = kind_table::parse(BUILTIN_KINDS, &schema)
             .expect("a test reads the table of built-in kinds")
             .into_iter()

@@ -1,3 +1,5 @@
+use listwatch_api::schema::{ListIdentity, PatchStrategy, Shape};
+
 use super::*;
 
 fn definition(group: &str, version: &str, resource: &str) -> Arc<Definition> {
@@ -113,4 +115,59 @@ fn reviews_are_answered_and_never_stored() {
     let review = definition("authorization.k8s.io", "v1", "subjectaccessreviews");
     assert_eq!(review.persistence, Persistence::Answered);
     assert_eq!(review.storage_version_hash, None);
+}
+
+#[test]
+fn every_builtin_kind_has_a_shape() {
+    for definition in Registry::builtin().definitions() {
+        assert!(definition.schema.is_some(), "{}", definition.kind);
+    }
+}
+
+#[test]
+fn every_type_that_a_subresource_speaks_has_a_shape_unless_it_is_an_address() {
+    let registry = Registry::builtin();
+    let shapeless: Vec<&str> = registry
+        .definitions()
+        .iter()
+        .flat_map(|definition| &definition.subresources)
+        .filter(|subresource| subresource.schema.is_none())
+        .map(|subresource| &*subresource.kind)
+        .collect();
+    let options = [
+        "NodeProxyOptions",
+        "PodAttachOptions",
+        "PodExecOptions",
+        "PodPortForwardOptions",
+        "PodProxyOptions",
+        "ServiceProxyOptions",
+    ];
+    assert_eq!(shapeless, options);
+}
+
+#[test]
+fn containers_merge_by_name_and_ports_by_number_and_protocol() {
+    let registry = Registry::builtin();
+    let schema = registry.schema();
+    let field = |type_name: &str, field: &str| {
+        let type_id = schema.find(type_name).unwrap();
+        schema.object_type(type_id).field(field).unwrap()
+    };
+    let containers = field("io.k8s.api.core.v1.PodSpec", "containers");
+    assert!(containers.required);
+    let merge = PatchStrategy::Merge {
+        key: Some("name".into()),
+        retain_keys: false,
+    };
+    assert_eq!(containers.patch, merge);
+    let Shape::List { identity, .. } = &field("io.k8s.api.core.v1.Container", "ports").shape else {
+        panic!("ports is a list");
+    };
+    let keys = vec!["containerPort".into(), "protocol".into()];
+    assert_eq!(*identity, ListIdentity::Keys(keys));
+    let protocol = field("io.k8s.api.core.v1.ContainerPort", "protocol");
+    assert_eq!(protocol.default.as_deref(), Some("\"TCP\""));
+    let strategy = field("io.k8s.api.apps.v1.DeploymentSpec", "strategy");
+    assert_eq!(strategy.patch, PatchStrategy::RetainKeys);
+    assert_eq!(strategy.number, Some(4));
 }
