@@ -1,9 +1,10 @@
 //! Objects of any kind as `PartialObjectMetadata`: their metadata and nothing else.
 
-use serde::Serialize;
-use serde_json::Error;
-
-use super::members::Members;
+use bytes::BufMut;
+use listwatch_api::{
+    ResourceVersion,
+    object::{StoredObject, append_escaped},
+};
 
 /// The version of `meta.k8s.io` that a client asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,52 +26,74 @@ impl MetaVersion {
 }
 
 /// The metadata of a list document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug)]
 pub struct ListMetadata<'a> {
-    /// The resourceVersion the list was read at; what is not stored has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resource_version: Option<&'a str>,
+    /// The version that the whole list was read at.
+    pub resource_version: ResourceVersion,
     /// Where the next page begins.
-    #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
     pub continue_token: Option<&'a str>,
     /// How many objects the following pages hold, where that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining_item_count: Option<u64>,
 }
 
 impl ListMetadata<'_> {
-    /// Writes the members as clients expect them.
-    pub fn write(&self, buffer: &mut Vec<u8>) {
-        serde_json::to_writer(buffer, self).expect("texts and a number encode into memory");
+    /// The metadata of a document that holds all there is.
+    pub fn complete(resource_version: ResourceVersion) -> Self {
+        Self {
+            resource_version,
+            continue_token: None,
+            remaining_item_count: None,
+        }
+    }
+
+    /// Appends the JSON object.
+    pub fn append(&self, buffer: &mut impl BufMut) {
+        let version = format!(r#"{{"resourceVersion":"{}""#, self.resource_version);
+        buffer.put_slice(version.as_bytes());
+        if let Some(token) = self.continue_token {
+            let mut escaped = Vec::new();
+            append_escaped(token, &mut escaped);
+            buffer.put_slice(br#","continue":""#);
+            buffer.put_slice(&escaped);
+            buffer.put_u8(b'"');
+        }
+        if let Some(count) = self.remaining_item_count {
+            buffer.put_slice(format!(r#","remainingItemCount":{count}"#).as_bytes());
+        }
+        buffer.put_u8(b'}');
     }
 }
 
-/// Writes one object as `PartialObjectMetadata`: the answer to a get, an item of a list, the
+/// Appends one object as `PartialObjectMetadata`: the answer to a get, an item of a list, the
 /// object of an event.
-///
-/// # Errors
-/// When `object` is not one JSON object.
-pub fn write_object(
+pub fn append_object(
     version: MetaVersion,
-    object: &[u8],
-    buffer: &mut Vec<u8>,
-) -> Result<(), Error> {
-    write_members(version, &Members::of(object)?, buffer);
-    Ok(())
+    object: &StoredObject,
+    resource_version: ResourceVersion,
+    buffer: &mut impl BufMut,
+) {
+    let header = header("PartialObjectMetadata", version);
+    object.append_metadata_only(header.as_bytes(), resource_version, buffer);
 }
 
-pub(super) fn write_members(version: MetaVersion, members: &Members<'_>, buffer: &mut Vec<u8>) {
-    write_kind("PartialObjectMetadata", version, buffer);
-    buffer.extend_from_slice(members.metadata().as_bytes());
-    buffer.push(b'}');
+/// Appends the beginning of a list document, up to the end of its metadata.
+pub(super) fn append_head(
+    kind: &str,
+    version: MetaVersion,
+    metadata: &ListMetadata<'_>,
+    buffer: &mut impl BufMut,
+) {
+    buffer.put_u8(b'{');
+    buffer.put_slice(header(kind, version).as_bytes());
+    buffer.put_slice(br#","metadata":"#);
+    metadata.append(buffer);
 }
 
-/// Begins a document of a kind, up to the value of its metadata.
-pub(super) fn write_kind(kind: &str, version: MetaVersion, buffer: &mut Vec<u8>) {
-    let api_version = version.api_version();
-    let head = format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":"#);
-    buffer.extend_from_slice(head.as_bytes());
+fn header(kind: &str, version: MetaVersion) -> String {
+    format!(
+        r#""kind":"{kind}","apiVersion":"{}""#,
+        version.api_version()
+    )
 }
 
 /// A `PartialObjectMetadataList`, written item by item.
@@ -82,41 +105,56 @@ pub struct PartialList {
 }
 
 impl PartialList {
-    /// Writes all that comes before the first item.
-    pub fn begin(version: MetaVersion, metadata: &ListMetadata<'_>, buffer: &mut Vec<u8>) -> Self {
-        write_kind("PartialObjectMetadataList", version, buffer);
-        metadata.write(buffer);
-        buffer.extend_from_slice(br#","items":["#);
+    /// Appends all that comes before the first item.
+    pub fn begin(
+        version: MetaVersion,
+        metadata: &ListMetadata<'_>,
+        buffer: &mut impl BufMut,
+    ) -> Self {
+        append_head("PartialObjectMetadataList", version, metadata, buffer);
+        buffer.put_slice(br#","items":["#);
         Self {
             version,
             separator: b"",
         }
     }
 
-    /// Writes one item. After an error the buffer is as it was.
-    ///
-    /// # Errors
-    /// When `object` is not one JSON object.
-    pub fn item(&mut self, object: &[u8], buffer: &mut Vec<u8>) -> Result<(), Error> {
-        let members = Members::of(object)?;
-        buffer.extend_from_slice(self.separator);
+    /// Appends one item.
+    pub fn item(
+        &mut self,
+        object: &StoredObject,
+        resource_version: ResourceVersion,
+        buffer: &mut impl BufMut,
+    ) {
+        buffer.put_slice(self.separator);
         self.separator = b",";
-        write_members(self.version, &members, buffer);
-        Ok(())
+        append_object(self.version, object, resource_version, buffer);
     }
 
-    /// Writes all that comes after the last item.
-    pub fn end(self, buffer: &mut Vec<u8>) {
-        buffer.extend_from_slice(b"]}");
+    /// Appends all that comes after the last item.
+    pub fn end(self, buffer: &mut impl BufMut) {
+        buffer.put_slice(b"]}");
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use listwatch_api::object::to_canonical;
+    use serde_json::json;
+
     use super::*;
 
-    const OBJECT: &[u8] =
-        br#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c1","uid":"u"},"data":{}}"#;
+    const VERSION: ResourceVersion = ResourceVersion::new(140);
+
+    fn config_map() -> StoredObject {
+        let object = json!({
+            "kind": "ConfigMap",
+            "apiVersion": "v1",
+            "metadata": {"name": "c1", "uid": "u", "labels": {"a": "<b>"}},
+            "data": {"k": "v"},
+        });
+        StoredObject::scan(to_canonical(&object).into(), &[]).unwrap()
+    }
 
     fn text(buffer: Vec<u8>) -> String {
         String::from_utf8(buffer).unwrap()
@@ -125,51 +163,43 @@ mod tests {
     #[test]
     fn an_object_is_reduced_to_its_metadata() {
         let mut buffer = Vec::new();
-        write_object(MetaVersion::V1, OBJECT, &mut buffer).unwrap();
-        assert_eq!(
-            text(buffer),
-            r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"c1","uid":"u"}}"#
+        append_object(MetaVersion::V1, &config_map(), VERSION, &mut buffer);
+        let expected = concat!(
+            r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","#,
+            r#""metadata":{"name":"c1","uid":"u","resourceVersion":"140","#,
+            r#""labels":{"a":"\u003cb\u003e"}}}"#
         );
+        assert_eq!(text(buffer), expected);
     }
 
     #[test]
     fn items_of_a_list_say_their_kind() {
         let metadata = ListMetadata {
-            resource_version: Some("180"),
+            resource_version: ResourceVersion::new(180),
             continue_token: Some("abc"),
             remaining_item_count: Some(8),
         };
         let mut buffer = Vec::new();
         let mut list = PartialList::begin(MetaVersion::V1Beta1, &metadata, &mut buffer);
-        list.item(OBJECT, &mut buffer).unwrap();
-        list.item(OBJECT, &mut buffer).unwrap();
+        list.item(&config_map(), VERSION, &mut buffer);
+        list.item(&config_map(), VERSION, &mut buffer);
         list.end(&mut buffer);
-        let item = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1beta1","metadata":{"name":"c1","uid":"u"}}"#;
-        assert_eq!(
-            text(buffer),
-            format!(
-                r#"{{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1beta1","metadata":{{"resourceVersion":"180","continue":"abc","remainingItemCount":8}},"items":[{item},{item}]}}"#
-            )
+        let mut item = Vec::new();
+        append_object(MetaVersion::V1Beta1, &config_map(), VERSION, &mut item);
+        let item = text(item);
+        let head = concat!(
+            r#"{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1beta1","#,
+            r#""metadata":{"resourceVersion":"180","continue":"abc","remainingItemCount":8},"#
         );
+        assert_eq!(text(buffer), format!(r#"{head}"items":[{item},{item}]}}"#));
+        assert!(item.contains(r#""apiVersion":"meta.k8s.io/v1beta1""#));
     }
 
     #[test]
     fn an_empty_list_has_an_empty_array() {
         let mut buffer = Vec::new();
-        let metadata = ListMetadata {
-            resource_version: Some("5"),
-            ..ListMetadata::default()
-        };
+        let metadata = ListMetadata::complete(ResourceVersion::new(5));
         PartialList::begin(MetaVersion::V1, &metadata, &mut buffer).end(&mut buffer);
         assert!(text(buffer).ends_with(r#""metadata":{"resourceVersion":"5"},"items":[]}"#));
-    }
-
-    #[test]
-    fn a_broken_object_leaves_the_list_as_it_was() {
-        let mut buffer = Vec::new();
-        let mut list = PartialList::begin(MetaVersion::V1, &ListMetadata::default(), &mut buffer);
-        assert!(list.item(b"{", &mut buffer).is_err());
-        list.end(&mut buffer);
-        assert!(text(buffer).ends_with(r#""items":[]}"#));
     }
 }

@@ -6,6 +6,7 @@
 mod columns;
 mod document;
 mod field;
+mod printed;
 mod printer;
 mod text;
 

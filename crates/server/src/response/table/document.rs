@@ -1,28 +1,25 @@
 //! Tables as bytes, row by row.
 
+use bytes::BufMut;
 use jiff::Timestamp;
-use serde_json::{Error, Map, Value};
-
-use super::printer::Printer;
-use crate::response::{
-    members::Members,
-    partial_metadata::{ListMetadata, MetaVersion, write_kind, write_members},
+use listwatch_api::{
+    ResourceVersion,
+    object::{Header, StoredObject, to_canonical},
 };
+use serde_json::Value;
+
+use super::{printed, printer::Printer};
+use crate::response::partial_metadata::{ListMetadata, MetaVersion, append_head, append_object};
 
 /// How much of its object a row carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum RowObject<'a> {
     /// Nothing.
     None,
     /// Its metadata.
     Metadata,
-    /// All of it, as this kind.
-    Whole {
-        /// The object's `apiVersion`.
-        api_version: &'a str,
-        /// The object's kind.
-        kind: &'a str,
-    },
+    /// All of it, with this header.
+    Whole(Header<'a>),
 }
 
 /// Whether a document says what its columns are. A watch says so only in its first event.
@@ -48,68 +45,74 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Writes a table of one row: the answer to a get, or the object of an event. A bookmark is
+    /// Appends a table of one row: the answer to a get, or the object of an event. A bookmark is
     /// an object with nothing but metadata.
-    ///
-    /// # Errors
-    /// When `object` is not one JSON object; the buffer is then as it was.
-    pub fn write_one(
+    pub fn append_one(
         &self,
-        object: &[u8],
+        object: &StoredObject,
+        resource_version: ResourceVersion,
         definitions: ColumnDefinitions,
-        buffer: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let row = Row::of(object)?;
-        let metadata = ListMetadata {
-            resource_version: row.resource_version(),
-            ..ListMetadata::default()
-        };
-        self.begin(&metadata, definitions, buffer);
-        self.write_row(&row, buffer);
-        buffer.extend_from_slice(END);
-        Ok(())
+        buffer: &mut impl BufMut,
+    ) {
+        let metadata = ListMetadata::complete(resource_version);
+        self.append_head(&metadata, definitions, buffer);
+        self.append_row(object, resource_version, buffer);
+        buffer.put_slice(END);
     }
 
     /// Begins a table of many rows.
-    pub fn begin_list(self, metadata: &ListMetadata<'_>, buffer: &mut Vec<u8>) -> TableList<'a> {
-        self.begin(metadata, ColumnDefinitions::Included, buffer);
+    pub fn begin_list(
+        self,
+        metadata: &ListMetadata<'_>,
+        buffer: &mut impl BufMut,
+    ) -> TableList<'a> {
+        self.append_head(metadata, ColumnDefinitions::Included, buffer);
         TableList {
             table: self,
             separator: b"",
         }
     }
 
-    fn begin(
+    fn append_head(
         &self,
         metadata: &ListMetadata<'_>,
         definitions: ColumnDefinitions,
-        buffer: &mut Vec<u8>,
+        buffer: &mut impl BufMut,
     ) {
-        write_kind("Table", self.version, buffer);
-        metadata.write(buffer);
-        buffer.extend_from_slice(br#","columnDefinitions":"#);
+        append_head("Table", self.version, metadata, buffer);
+        buffer.put_slice(br#","columnDefinitions":"#);
         match definitions {
-            ColumnDefinitions::Included => write_json(self.printer.columns(), buffer),
-            ColumnDefinitions::Omitted => buffer.extend_from_slice(b"null"),
+            ColumnDefinitions::Included => {
+                serde_json::to_writer(buffer.writer(), self.printer.columns())
+                    .expect("columns are texts and a number, and a buffer takes every write");
+            }
+            ColumnDefinitions::Omitted => buffer.put_slice(b"null"),
         }
-        buffer.extend_from_slice(br#","rows":["#);
+        buffer.put_slice(br#","rows":["#);
     }
 
-    fn write_row(&self, row: &Row<'_>, buffer: &mut Vec<u8>) {
-        buffer.extend_from_slice(br#"{"cells":"#);
-        write_json(&self.printer.cells(&row.value, self.now), buffer);
-        if let Some(condition) = self.printer.completion(&row.value) {
-            buffer.extend_from_slice(br#","conditions":["#);
-            write_json(&condition, buffer);
-            buffer.push(b']');
+    fn append_row(
+        &self,
+        object: &StoredObject,
+        resource_version: ResourceVersion,
+        buffer: &mut impl BufMut,
+    ) {
+        let value = printed::decode(object.value());
+        buffer.put_slice(br#"{"cells":"#);
+        buffer.put_slice(&to_canonical(&Value::Array(
+            self.printer.cells(&value, self.now),
+        )));
+        if let Some(condition) = self.printer.completion(&value) {
+            buffer.put_slice(br#","conditions":"#);
+            buffer.put_slice(&to_canonical(&Value::Array(vec![condition])));
         }
-        buffer.extend_from_slice(br#","object":"#);
+        buffer.put_slice(br#","object":"#);
         match self.row_object {
-            RowObject::None => buffer.extend_from_slice(b"null"),
-            RowObject::Metadata => write_members(self.version, &row.members, buffer),
-            RowObject::Whole { api_version, kind } => row.write_whole(api_version, kind, buffer),
+            RowObject::None => buffer.put_slice(b"null"),
+            RowObject::Metadata => append_object(self.version, object, resource_version, buffer),
+            RowObject::Whole(header) => object.append(header, resource_version, buffer),
         }
-        buffer.push(b'}');
+        buffer.put_u8(b'}');
     }
 }
 
@@ -122,80 +125,25 @@ pub struct TableList<'a> {
 }
 
 impl TableList<'_> {
-    /// Writes the row of one object.
-    ///
-    /// # Errors
-    /// When `object` is not one JSON object; the buffer is then as it was.
-    pub fn row(&mut self, object: &[u8], buffer: &mut Vec<u8>) -> Result<(), Error> {
-        let row = Row::of(object)?;
-        buffer.extend_from_slice(self.separator);
+    /// Appends the row of one object.
+    pub fn row(
+        &mut self,
+        object: &StoredObject,
+        resource_version: ResourceVersion,
+        buffer: &mut impl BufMut,
+    ) {
+        buffer.put_slice(self.separator);
         self.separator = b",";
-        self.table.write_row(&row, buffer);
-        Ok(())
+        self.table.append_row(object, resource_version, buffer);
     }
 
-    /// Writes all that comes after the last row.
-    pub fn end(self, buffer: &mut Vec<u8>) {
-        buffer.extend_from_slice(END);
+    /// Appends all that comes after the last row.
+    pub fn end(self, buffer: &mut impl BufMut) {
+        buffer.put_slice(END);
     }
 }
 
 const END: &[u8] = b"]}";
-
-/// An object as bytes to copy and as values to print.
-struct Row<'a> {
-    members: Members<'a>,
-    value: Value,
-}
-
-impl<'a> Row<'a> {
-    fn of(object: &'a [u8]) -> Result<Self, Error> {
-        let members = Members::of(object)?;
-        let mut value = Map::new();
-        for (name, member) in members.iter() {
-            let decoded = match name {
-                "metadata" => printed_metadata(member.get())?,
-                _ => serde_json::from_str(member.get())?,
-            };
-            value.insert(name.to_owned(), decoded);
-        }
-        let value = Value::Object(value);
-        Ok(Self { members, value })
-    }
-
-    fn resource_version(&self) -> Option<&str> {
-        self.value["metadata"]["resourceVersion"].as_str()
-    }
-
-    fn write_whole(&self, api_version: &str, kind: &str, buffer: &mut Vec<u8>) {
-        buffer.extend_from_slice(br#"{"kind":"#);
-        write_json(kind, buffer);
-        buffer.extend_from_slice(br#","apiVersion":"#);
-        write_json(api_version, buffer);
-        let members = self.members.iter();
-        for (name, value) in members.filter(|(name, _)| !["kind", "apiVersion"].contains(name)) {
-            buffer.push(b',');
-            write_json(name, buffer);
-            buffer.push(b':');
-            buffer.extend_from_slice(value.get().as_bytes());
-        }
-        buffer.push(b'}');
-    }
-}
-
-/// Metadata without who owns which field: the larger half of it, and never printed.
-fn printed_metadata(metadata: &str) -> Result<Value, Error> {
-    let mut printed = Map::new();
-    let members = Members::of(metadata.as_bytes())?;
-    for (name, value) in members.iter().filter(|(name, _)| *name != "managedFields") {
-        printed.insert(name.to_owned(), serde_json::from_str(value.get())?);
-    }
-    Ok(Value::Object(printed))
-}
-
-fn write_json(value: &(impl serde::Serialize + ?Sized), buffer: &mut Vec<u8>) {
-    serde_json::to_writer(buffer, value).expect("JSON values encode into memory");
-}
 
 #[cfg(test)]
 mod tests;
