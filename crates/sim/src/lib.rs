@@ -1,1 +1,10 @@
-//! Checkers for the watch guarantees.
+//! What clients did and saw, the promises this is held to, and the workloads that record it.
+//!
+//! A workload runs against a server and yields a [`history::History`]. The [`model::Model`] is the
+//! order of writes that the history tells. Each of the [`checkers`] holds one promise against both.
+
+pub mod selection;
+pub mod history;
+pub mod model;
+pub mod stream;
+pub mod checkers;

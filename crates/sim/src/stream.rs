@@ -1,0 +1,168 @@
+//! A watch stream, taken apart: the state it began with, and the changes that followed.
+
+use std::{collections::BTreeMap, fmt};
+
+use listwatch_api::ResourceVersion;
+
+use crate::{
+    history::{Bookmarks, Ending, Frame, ObjectKey, ObjectVersion, Received, Watch, WatchStart},
+    model::Model,
+};
+
+/// A watch stream and its parts.
+#[derive(Debug)]
+pub struct Stream<'a> {
+    /// Its place in the history.
+    pub number: usize,
+    /// What was recorded.
+    pub watch: &'a Watch,
+    /// How it began.
+    pub beginning: Beginning,
+    /// The frames of the state; empty for a stream of changes only.
+    pub initial: &'a [Received],
+    /// The frames after the state.
+    pub live: &'a [Received],
+}
+
+/// How a stream began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// With the changes after this version.
+    After(ResourceVersion),
+    /// With the whole state of this version.
+    State(ResourceVersion),
+    /// With a part of a state: it ended before the state was complete.
+    PartOfState,
+    /// With a state that never was.
+    Unexplained,
+}
+
+impl<'a> Stream<'a> {
+    /// Takes a watch apart. Where the server did not mark the end of the state, the model tells.
+    pub fn of(number: usize, watch: &'a Watch, model: &Model) -> Self {
+        let (beginning, split) = match (watch.start, watch.bookmarks) {
+            (WatchStart::After(version, _), _) => (Beginning::After(version), 0),
+            (WatchStart::State(_), Bookmarks::Wanted) => split_at_mark(watch),
+            (WatchStart::State(_), Bookmarks::Unwanted) => split_by_model(watch, model),
+        };
+        let (initial, live) = watch.frames.split_at(split);
+        Self {
+            number,
+            watch,
+            beginning,
+            initial,
+            live,
+        }
+    }
+
+    /// The version after which its changes begin, when it got as far as changes.
+    pub fn after(&self) -> Option<ResourceVersion> {
+        match self.beginning {
+            Beginning::After(version) | Beginning::State(version) => Some(version),
+            Beginning::PartOfState | Beginning::Unexplained => None,
+        }
+    }
+
+    /// The version up to which the stream must have brought everything.
+    pub fn through(&self) -> Option<ResourceVersion> {
+        let drained = match self.watch.ending {
+            Ending::Drained { through } => Some(through),
+            _ => None,
+        };
+        let seen = self.live.iter().map(|received| received.frame.version());
+        self.after()
+            .map(|after| seen.chain(drained).fold(after, ResourceVersion::max))
+    }
+
+    /// The objects of the state it began with.
+    pub fn initial_objects(&self) -> impl Iterator<Item = &'a ObjectVersion> {
+        let events = self
+            .initial
+            .iter()
+            .filter_map(|received| received.frame.event());
+        events.map(|(_, object)| object)
+    }
+}
+
+/// The state is what comes before the marked bookmark.
+fn split_at_mark(watch: &Watch) -> (Beginning, usize) {
+    let mut frames = watch.frames.iter().enumerate();
+    let mark = frames.find_map(|(index, received)| match received.frame {
+        Frame::InitialEventsEnd(version) => Some((index, version)),
+        _ => None,
+    });
+    match mark {
+        Some((index, version)) => (Beginning::State(version), index + 1),
+        None => (Beginning::PartOfState, watch.frames.len()),
+    }
+}
+
+/// The state is the longest run of added objects that was the whole selected state at a version
+/// before the next event.
+fn split_by_model(watch: &Watch, model: &Model) -> (Beginning, usize) {
+    let mut state = State::new();
+    let mut found = (Beginning::Unexplained, 0);
+    for (index, received) in watch.frames.iter().enumerate() {
+        let next = received.frame.version();
+        let before_next = ResourceVersion::new(next.get().saturating_sub(1));
+        if is_state_at(watch, model, &state, before_next) {
+            found = (Beginning::State(before_next), index);
+        }
+        match &received.frame {
+            Frame::Added(object) if !state.contains_key(&object.key) => {
+                state.insert(object.key.clone(), object);
+            }
+            _ => return found,
+        }
+    }
+    let length = watch.frames.len();
+    let versions = versions_from(model, state.values().map(|object| object.version).max());
+    let whole = versions
+        .iter()
+        .rfind(|at| is_state_at(watch, model, &state, **at));
+    let part = || {
+        versions
+            .iter()
+            .any(|at| is_within_state_at(model, &state, *at))
+    };
+    match whole {
+        Some(at) => (Beginning::State(*at), length),
+        None if !is_drained(watch) && part() => (Beginning::PartOfState, length),
+        None => found,
+    }
+}
+
+/// All versions from `floor` on at which something changed, and `floor` itself.
+fn versions_from(model: &Model, floor: Option<ResourceVersion>) -> Vec<ResourceVersion> {
+    let floor = floor.unwrap_or(ResourceVersion::new(0));
+    let changes = model.changes(floor, model.newest());
+    let later = changes.map(|change| change.version);
+    std::iter::once(floor).chain(later).collect()
+}
+
+fn is_drained(watch: &Watch) -> bool {
+    matches!(watch.ending, Ending::Drained { .. })
+}
+
+type State<'a> = BTreeMap<ObjectKey, &'a ObjectVersion>;
+
+fn is_state_at(watch: &Watch, model: &Model, state: &State<'_>, at: ResourceVersion) -> bool {
+    let expected = model.list_at(&watch.selection, at);
+    expected.len() == state.len() && is_within_state_at(model, state, at)
+}
+
+fn is_within_state_at(model: &Model, state: &State<'_>, at: ResourceVersion) -> bool {
+    state.iter().all(|(key, object)| {
+        let expected = model.state_at(key, at);
+        expected.is_some_and(|expected| expected.version == object.version)
+    })
+}
+
+impl fmt::Display for Stream<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Watch {
+            selection, start, ..
+        } = self.watch;
+        write!(formatter, "watch {} ({selection}; {start})", self.number)
+    }
+}
