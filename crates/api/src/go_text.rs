@@ -2,6 +2,10 @@
 
 use std::fmt::Write;
 
+mod number;
+
+pub use number::{parse_duration, parse_signed, parse_unsigned};
+
 /// The text in double quotes, with Go's escapes (`%q`).
 pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);

@@ -8,14 +8,24 @@ pub mod resource_version;
 pub mod name;
 pub mod object;
 pub mod selector;
+pub mod continue_token;
+pub mod query;
+pub mod list_options;
+pub mod write_options;
+pub mod json;
 pub mod schema;
 pub mod watch_event;
 pub mod field_error;
 pub mod status;
 pub mod go_text;
 
+pub use continue_token::{ContinueState, ContinueToken};
 pub use field_error::{FieldError, FieldErrorKind, FieldPath};
 pub use identity::{GroupKind, GroupResource};
+pub use list_options::{
+    CollectionPath, CollectionRead, Freshness, GetOptions, ListOptions, WatchOptions, WatchStart,
+};
+pub use query::Query;
 pub use resource_version::ResourceVersion;
 pub use status::{Reason, Status, StatusCause, StatusDetails};
 pub use watch_event::EventType;
