@@ -58,7 +58,7 @@ pub(super) fn missing<'a>(
     missing.map(move |event| {
         Violation::new(
             stream,
-            &event,
+            event,
             format_args!("no such event, though the stream went on to @{through}"),
         )
     })

@@ -105,7 +105,7 @@ impl ObjectVersion {
 }
 
 /// Reads a version as the protocol writes it: decimal, positive, without leading zeros.
-pub fn parse_version(text: &str) -> Result<ResourceVersion, String> {
+pub(crate) fn parse_version(text: &str) -> Result<ResourceVersion, String> {
     let well_formed = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| well_formed);
     number
