@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use listwatch_api::schema::Schema;
 
+mod decode;
 mod definition;
 mod kind_table;
 
+pub use decode::{DecodeError, Expected, FieldProblem};
 pub use definition::{
     Conversion, Definition, FieldRefusal, FieldSource, Generation, Naming, Persistence,
     PutToMissing, PutWithoutVersion, Scope, SelectableField, StatusWriting, Subresource, Verb,
