@@ -12,6 +12,19 @@ mod text;
 
 mod basics;
 mod pods;
+mod workloads;
+mod jobs;
+mod scaling;
+mod network;
+mod endpoints;
+mod storage;
+mod cluster;
+mod events;
+mod access;
+mod admission;
+mod flow_control;
+mod kinds;
+mod devices;
 
 pub use columns::Column;
 pub use document::{ColumnDefinitions, RowObject, Table, TableList};

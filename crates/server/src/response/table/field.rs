@@ -1,8 +1,10 @@
 //! Reading an untyped object the way Kubernetes reads a typed one: what is absent or of the wrong
 //! type counts as empty.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A place in an object, whether or not something is there.
 #[derive(Clone, Copy)]
@@ -96,8 +98,12 @@ impl<'a> Field<'a> {
         items.iter().map(Field::of)
     }
 
-    pub(super) fn members(self) -> Option<&'a Map<String, Value>> {
-        self.0.and_then(Value::as_object)
+    /// The members by name.
+    pub(super) fn members(self) -> BTreeMap<&'a str, Field<'a>> {
+        let members = self.0.and_then(Value::as_object).into_iter().flatten();
+        members
+            .map(|(name, value)| (name.as_str(), Field::of(value)))
+            .collect()
     }
 
     /// How many items or members there are.

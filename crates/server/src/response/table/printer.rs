@@ -6,10 +6,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    basics,
+    access, admission, basics, cluster,
     columns::{Column, built_in},
+    devices, endpoints, events,
     field::Field,
-    pods,
+    flow_control, jobs, kinds, network, pods, scaling, storage, workloads,
 };
 
 /// Makes the cells of one built-in resource.
@@ -19,7 +20,23 @@ pub(super) type Cells = fn(Field<'_>, Timestamp) -> Vec<Value>;
 pub(super) type Printers = &'static [(&'static str, Cells)];
 
 /// Every group of kinds.
-const GROUPS: &[Printers] = &[basics::PRINTERS, pods::PRINTERS];
+const GROUPS: &[Printers] = &[
+    basics::PRINTERS,
+    pods::PRINTERS,
+    workloads::PRINTERS,
+    jobs::PRINTERS,
+    scaling::PRINTERS,
+    network::PRINTERS,
+    endpoints::PRINTERS,
+    storage::PRINTERS,
+    cluster::PRINTERS,
+    events::PRINTERS,
+    access::PRINTERS,
+    admission::PRINTERS,
+    flow_control::PRINTERS,
+    kinds::PRINTERS,
+    devices::PRINTERS,
+];
 
 /// A row of cells, from values of any type that JSON has.
 macro_rules! cells {

@@ -1,7 +1,6 @@
 //! How values read in a cell: ages, label sets, selectors, shortened lists.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value};
 
 use super::field::Field;
 
@@ -62,12 +61,11 @@ pub(super) fn capitalized(flag: bool) -> &'static str {
 
 /// A label set as `a=1,b=2`.
 pub(super) fn labels(field: Field<'_>) -> String {
-    let pairs = field.members().into_iter().flatten().map(label);
-    or_none(join(pairs, ","))
+    or_none(join(field.members().into_iter().map(label), ","))
 }
 
-fn label((name, value): (&String, &Value)) -> String {
-    format!("{name}={}", value.as_str().unwrap_or_default())
+fn label((name, value): (&str, Field<'_>)) -> String {
+    format!("{name}={}", value.text())
 }
 
 /// A label selector as its query, or `<none>`.
@@ -77,12 +75,10 @@ pub(super) fn selector(field: Field<'_>) -> String {
 
 /// A label selector as its query; empty for one that selects everything or is not there.
 pub(super) fn selector_query(field: Field<'_>) -> String {
-    let no_labels = Map::new();
-    let labels = field.member("matchLabels").members().unwrap_or(&no_labels);
-    let mut terms: Vec<(&str, String)> = Vec::new();
-    for (name, value) in labels {
-        terms.push((name, label((name, value))));
-    }
+    let labels = field.member("matchLabels").members().into_iter();
+    let mut terms: Vec<_> = labels
+        .map(|(name, value)| (name, label((name, value))))
+        .collect();
     for expression in field.member("matchExpressions").items() {
         match requirement(expression) {
             Some(text) => terms.push((expression.member("key").text(), text)),
