@@ -8,4 +8,4 @@ mod scanner;
 mod stored;
 
 pub use canonical::{append_escaped, to_canonical};
-pub use stored::{FieldPath, Header, LayoutError, StoredObject};
+pub use stored::{Header, LayoutError, MemberPath, StoredObject};

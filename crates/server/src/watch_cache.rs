@@ -1,1 +1,189 @@
 //! The present and the recent past of each kind, and who wants to hear of it.
+//!
+//! One [`feeder`] follows the store and is the only writer. Readers take a [`Snapshot`] of a
+//! [`KindCache`]; a [`Watcher`] is a cursor on what the feeder has recorded. The cache never answers
+//! from a revision that it has not reached: it waits or refuses. It knows nothing of HTTP.
+
+mod cached_object;
+mod counted_tree;
+mod event;
+mod fanout;
+mod feeder;
+mod freshness;
+mod history;
+mod interest;
+mod journal;
+mod kind_cache;
+mod kind_layout;
+mod kind_writer;
+mod snapshot;
+mod term_index;
+mod view;
+mod watcher;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use listwatch_store::{Read, Revision, Store};
+use parking_lot::RwLock;
+use tokio::sync::{mpsc, oneshot};
+
+use feeder::{Command, Feeder};
+use freshness::Applied;
+
+pub use cached_object::{CachedObject, resource_version};
+pub use event::{EncodingId, Event, append_json_frame, frame_len};
+pub use interest::{Area, Interest};
+pub use kind_cache::{KindCache, KindStats};
+pub use kind_layout::KindLayout;
+pub use snapshot::{Selection, Snapshot};
+pub use watcher::{WatchBatch, WatchError, WatchEvent, Watcher};
+
+/// Requests to add or remove a kind that may wait; further ones wait to be accepted.
+const COMMANDS_MAX: usize = 16;
+
+/// How much of the past is kept in memory, for each kind. What is older is read from the store.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheLimits {
+    /// Events in the history; the oldest leave.
+    pub history_events_max: usize,
+    /// Bytes of former states that the history keeps; the oldest leave.
+    pub history_bytes_max: usize,
+    /// How old an event may become; older ones leave.
+    pub history_age_max: Duration,
+    /// Events that a group of watchers has at hand. A watcher that is further behind looks through
+    /// the history itself.
+    pub group_log_events_max: usize,
+    /// The newest events whose encoded frames are shared. For older ones each watcher builds its own.
+    pub shared_frames_events_max: u64,
+    /// Bytes of the objects of these events.
+    pub shared_frames_bytes_max: usize,
+}
+
+impl Default for CacheLimits {
+    fn default() -> Self {
+        Self {
+            history_events_max: 100_000,
+            history_bytes_max: 64 << 20,
+            history_age_max: Duration::from_secs(300),
+            group_log_events_max: 256,
+            shared_frames_events_max: 1_024,
+            shared_frames_bytes_max: 4 << 20,
+        }
+    }
+}
+
+/// Why the cache does not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CacheError {
+    /// The revision has not happened, or is not known here yet. Ask again later.
+    #[error("Too large resource version: {requested}, current: {current}")]
+    TooLarge {
+        /// What was asked for.
+        requested: Revision,
+        /// How far the cache or the store is.
+        current: Revision,
+    },
+    /// The revision has been forgotten. Ask for a newer one.
+    #[error("too old resource version: {requested} ({oldest})")]
+    Expired {
+        /// What was asked for.
+        requested: Revision,
+        /// The oldest revision that can be had.
+        oldest: Revision,
+    },
+    /// The store cannot be reached, or the cache cannot keep up. Try again later.
+    #[error("{reason}")]
+    Unavailable {
+        /// What happened, for a person.
+        reason: String,
+    },
+    /// A kind may neither live outside the registry's keys nor among those of another kind.
+    #[error("the keys under {storage_prefix} are not free")]
+    Overlapping {
+        /// The prefix that was asked for.
+        storage_prefix: Box<str>,
+    },
+}
+
+/// The caches of all kinds that are served. They are fed until this is dropped.
+pub struct WatchCaches {
+    kinds: RwLock<BTreeMap<Box<str>, KindCache>>,
+    applied: Arc<Applied>,
+    commands: mpsc::Sender<Command>,
+}
+
+impl WatchCaches {
+    /// Loads the kinds and follows the store from there. Must be called on a tokio runtime.
+    pub async fn start(
+        store: Arc<dyn Store>,
+        kinds: Vec<KindLayout>,
+        limits: CacheLimits,
+    ) -> Result<Self, CacheError> {
+        let newest = store.read(Read::revision_only()).await?.revision;
+        // Kinds are loaded one after the other, each at this revision or a later one.
+        let applied = Arc::new(Applied::new(newest));
+        let (wakes, groups) = mpsc::channel(feeder::WAKE_QUEUE_MAX);
+        let mut feeder = Feeder::new(store, Arc::clone(&applied), limits, wakes);
+        let mut caches = BTreeMap::new();
+        for layout in kinds {
+            let prefix = layout.storage_prefix().into();
+            caches.insert(prefix, feeder.add(layout).await?);
+        }
+        let (commands, obeyed) = mpsc::channel(COMMANDS_MAX);
+        tokio::spawn(feeder.run(obeyed));
+        tokio::spawn(feeder::wake_groups(groups));
+        Ok(Self {
+            kinds: RwLock::new(caches),
+            applied,
+            commands,
+        })
+    }
+
+    /// The cache of the kind with this storage prefix.
+    pub fn kind(&self, storage_prefix: &str) -> Option<KindCache> {
+        self.kinds.read().get(storage_prefix).cloned()
+    }
+
+    /// The caches of all kinds with their storage prefixes.
+    pub fn kinds(&self) -> Vec<(Box<str>, KindCache)> {
+        let kinds = self.kinds.read();
+        let pairs = kinds.iter();
+        pairs
+            .map(|(prefix, cache)| (prefix.clone(), cache.clone()))
+            .collect()
+    }
+
+    /// Serves one more kind.
+    pub async fn add(&self, layout: KindLayout) -> Result<KindCache, CacheError> {
+        let prefix = layout.storage_prefix().into();
+        let (reply, added) = oneshot::channel();
+        self.command(Command::Add(layout, reply)).await?;
+        let cache = added.await.map_err(|_| stopped())??;
+        self.kinds.write().insert(prefix, cache.clone());
+        Ok(cache)
+    }
+
+    /// Stops serving a kind. Its watches end.
+    pub async fn remove(&self, storage_prefix: &str) -> Result<(), CacheError> {
+        self.kinds.write().remove(storage_prefix);
+        let (reply, removed) = oneshot::channel();
+        self.command(Command::Remove(storage_prefix.into(), reply))
+            .await?;
+        removed.await.map_err(|_| stopped())
+    }
+
+    /// The revision up to which every kind has everything.
+    pub fn revision(&self) -> Revision {
+        self.applied.get()
+    }
+
+    async fn command(&self, command: Command) -> Result<(), CacheError> {
+        self.commands.send(command).await.map_err(|_| stopped())
+    }
+}
+
+fn stopped() -> CacheError {
+    CacheError::Unavailable {
+        reason: "the watch cache has stopped".to_owned(),
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::stored::{FieldPath, LayoutError};
+use super::stored::{LayoutError, MemberPath};
 
 /// Arrays and objects inside one another, at the most; what `serde_json` accepts. Beyond it the
 /// object is refused.
@@ -29,7 +29,7 @@ pub(super) struct Places {
 }
 
 /// Finds the places in the object, and the values of these fields.
-pub(super) fn scan(bytes: &[u8], paths: &[FieldPath]) -> Result<Places, LayoutError> {
+pub(super) fn scan(bytes: &[u8], paths: &[MemberPath]) -> Result<Places, LayoutError> {
     let paths = &paths[..paths.len().min(FIELDS_MAX)];
     let mut scanner = Scanner {
         bytes,
@@ -50,7 +50,7 @@ pub(super) fn scan(bytes: &[u8], paths: &[FieldPath]) -> Result<Places, LayoutEr
 struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
-    paths: &'a [FieldPath],
+    paths: &'a [MemberPath],
     places: Places,
 }
 

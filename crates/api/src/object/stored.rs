@@ -9,9 +9,9 @@ use crate::ResourceVersion;
 
 /// The members to descend to a field, such as `spec`, `nodeName`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FieldPath(Box<[Box<str>]>);
+pub struct MemberPath(Box<[Box<str>]>);
 
-impl FieldPath {
+impl MemberPath {
     /// The path through these members.
     pub fn new(members: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
         Self(members.into_iter().map(Into::into).collect())
@@ -85,7 +85,7 @@ pub enum LayoutError {
 
 impl StoredObject {
     /// Finds the parts of canonical bytes and the values of these fields.
-    pub fn scan(value: Bytes, fields: &[FieldPath]) -> Result<Self, LayoutError> {
+    pub fn scan(value: Bytes, fields: &[MemberPath]) -> Result<Self, LayoutError> {
         let places = scanner::scan(&value, fields)?;
         let labels = places
             .labels

@@ -99,16 +99,16 @@ fn fields_are_found_as_text() {
         "type": "Opaque",
     });
     let paths = [
-        FieldPath::new(["spec", "nodeName"]),
-        FieldPath::new(["spec", "hostNetwork"]),
-        FieldPath::new(["spec", "deep", "port"]),
-        FieldPath::new(["type"]),
-        FieldPath::new(["metadata", "annotations", "a"]),
-        FieldPath::new(["spec", "list"]),
-        FieldPath::new(["spec", "nothing"]),
-        FieldPath::new(["spec", "deep"]),
-        FieldPath::new(["spec"]),
-        FieldPath::new(["nodeName"]),
+        MemberPath::new(["spec", "nodeName"]),
+        MemberPath::new(["spec", "hostNetwork"]),
+        MemberPath::new(["spec", "deep", "port"]),
+        MemberPath::new(["type"]),
+        MemberPath::new(["metadata", "annotations", "a"]),
+        MemberPath::new(["spec", "list"]),
+        MemberPath::new(["spec", "nothing"]),
+        MemberPath::new(["spec", "deep"]),
+        MemberPath::new(["spec"]),
+        MemberPath::new(["nodeName"]),
     ];
     let object = StoredObject::scan(to_canonical(&object).into(), &paths).unwrap();
     let found: Vec<_> = (0..paths.len()).map(|index| object.field(index)).collect();
@@ -204,7 +204,7 @@ proptest! {
 
     #[test]
     fn any_field_is_found_where_a_parser_finds_it(object in object(), path in "[a-c]{1,2}") {
-        let fields = [FieldPath::new([path.as_str()]), FieldPath::new([path.as_str(), "a"])];
+        let fields = [MemberPath::new([path.as_str()]), MemberPath::new([path.as_str(), "a"])];
         let found = StoredObject::scan(to_canonical(&object).into(), &fields).unwrap();
         for (index, value) in [&object[&path], &object[&path]["a"]].into_iter().enumerate() {
             let expected = match value {
@@ -225,7 +225,7 @@ proptest! {
         let mut bytes = to_canonical(&object);
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        let fields = [FieldPath::new(["a", "b"])];
+        let fields = [MemberPath::new(["a", "b"])];
         if let Ok(object) = StoredObject::scan(bytes.into(), &fields) {
             let mut buffer = Vec::new();
             object.append(Header::Omitted, ResourceVersion::new(1), &mut buffer);

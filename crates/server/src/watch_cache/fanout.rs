@@ -1,0 +1,330 @@
+//! Who may care about an event: groups of watchers with equal interests, found through indexes.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use listwatch_api::EventType;
+use listwatch_store::Revision;
+use tokio::sync::Notify;
+
+use super::{
+    cached_object::CachedObject,
+    event::Event,
+    interest::{Area, Interest, Judge, LabelTerms},
+    kind_layout::KindLayout,
+    term_index::visit_terms,
+};
+
+/// The place of a group among all of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct GroupId(usize);
+
+/// Watchers with the same interest, and the events that it selects.
+pub(super) struct Group {
+    interest: Arc<Interest>,
+    judge: Arc<Judge>,
+    anchor: Anchor,
+    log: VecDeque<Logged>,
+    /// How many entries the log ever had.
+    end: u64,
+    watchers: usize,
+    wake: Arc<Notify>,
+    news: News,
+}
+
+/// Whether the log has entries for which nobody has been woken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum News {
+    Told,
+    Waiting,
+}
+
+/// One selected event. Only its place, so that a log keeps nothing alive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Logged {
+    pub(super) place: u64,
+    pub(super) revision: Revision,
+    pub(super) event_type: EventType,
+}
+
+/// What a watcher gets when it joins a group.
+pub(super) struct Membership {
+    pub(super) group: GroupId,
+    pub(super) judge: Arc<Judge>,
+    pub(super) wake: Arc<Notify>,
+}
+
+/// A group that has news, to be woken when they can be read.
+pub(super) struct Wake {
+    pub(super) notify: Arc<Notify>,
+    pub(super) watchers: usize,
+}
+
+/// Something that every object of a group's interest has: the bytes under which the group is found.
+type Anchor = Box<[u8]>;
+
+/// All groups of a kind.
+///
+/// Each stands at one anchor, the rarest that its interest offers, and is judged only on events
+/// whose object has that anchor before or after:
+///
+/// ```text
+/// one object of a namespace      n team-a / web         spec.nodeName=n1                t 1n1
+/// one name anywhere              n web                  app=web in one namespace        s team-a / 0app":"web
+/// one namespace                  s team-a /             everything else                 a
+/// ```
+pub(super) struct Fanout {
+    layout: Arc<KindLayout>,
+    groups: Vec<Option<Group>>,
+    vacant: Vec<GroupId>,
+    by_interest: HashMap<Arc<Interest>, GroupId>,
+    by_anchor: HashMap<Anchor, Vec<GroupId>>,
+    /// Groups whose anchor is a term; while there are none, terms need no looking up.
+    term_anchors: usize,
+    watchers: usize,
+    /// Groups with news.
+    waiting: Vec<GroupId>,
+    log_events_max: usize,
+}
+
+impl Fanout {
+    pub(super) fn new(layout: Arc<KindLayout>, log_events_max: usize) -> Self {
+        Self {
+            layout,
+            groups: Vec::new(),
+            vacant: Vec::new(),
+            by_interest: HashMap::new(),
+            by_anchor: HashMap::new(),
+            term_anchors: 0,
+            watchers: 0,
+            waiting: Vec::new(),
+            log_events_max,
+        }
+    }
+
+    /// Adds a watcher to the group of its interest.
+    pub(super) fn join(&mut self, interest: &Interest) -> Membership {
+        let id = match self.by_interest.get(interest) {
+            Some(id) => *id,
+            None => self.found(interest),
+        };
+        self.watchers += 1;
+        let group = self.groups[id.0].as_mut().expect("an interest has a group");
+        group.watchers += 1;
+        Membership {
+            group: id,
+            judge: Arc::clone(&group.judge),
+            wake: Arc::clone(&group.wake),
+        }
+    }
+
+    /// Takes a watcher out of its group; the last one closes it.
+    pub(super) fn leave(&mut self, id: GroupId) {
+        let slot = &mut self.groups[id.0];
+        let group = slot.as_mut().expect("a watcher has a group");
+        self.watchers -= 1;
+        group.watchers -= 1;
+        if group.watchers > 0 {
+            return;
+        }
+        if let Some(group) = slot.take() {
+            self.by_interest.remove(&group.interest);
+            self.term_anchors -= usize::from(is_term(&group.anchor));
+            let neighbours = self.by_anchor.get_mut(&group.anchor);
+            let neighbours = neighbours.expect("a group stands at its anchor");
+            neighbours.retain(|other| *other != id);
+            if neighbours.is_empty() {
+                self.by_anchor.remove(&group.anchor);
+            }
+            self.waiting.retain(|other| *other != id);
+            self.vacant.push(id);
+        }
+    }
+
+    /// Notes the event, which is at this place of the history, for every group that selects it.
+    pub(super) fn dispatch(&mut self, place: u64, event: &Event) {
+        if self.watchers == 0 {
+            return;
+        }
+        for id in self.candidates(event) {
+            let Some(group) = &mut self.groups[id.0] else {
+                continue;
+            };
+            let Some(event_type) = group.judge.event_type(event) else {
+                continue;
+            };
+            let revision = event.revision();
+            let logged = Logged {
+                place,
+                revision,
+                event_type,
+            };
+            group.log(logged, self.log_events_max);
+            if group.news == News::Told {
+                group.news = News::Waiting;
+                self.waiting.push(id);
+            }
+        }
+    }
+
+    /// The groups that have got entries since the last call.
+    pub(super) fn take_wakes(&mut self) -> Vec<Wake> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let groups = waiting.into_iter().filter_map(|id| {
+            let group = self.groups[id.0].as_mut()?;
+            group.news = News::Told;
+            Some(group.wake())
+        });
+        groups.collect()
+    }
+
+    /// All groups, for news that concern everyone.
+    pub(super) fn all_wakes(&self) -> Vec<Wake> {
+        self.groups.iter().flatten().map(Group::wake).collect()
+    }
+
+    pub(super) fn group(&self, id: GroupId) -> &Group {
+        self.groups[id.0].as_ref().expect("a watcher has a group")
+    }
+
+    pub(super) fn watchers(&self) -> usize {
+        self.watchers
+    }
+
+    pub(super) fn groups(&self) -> usize {
+        self.by_interest.len()
+    }
+
+    fn found(&mut self, interest: &Interest) -> GroupId {
+        let interest = Arc::new(interest.clone());
+        let judge = Judge::new(&interest, &self.layout);
+        let anchor = choose_anchor(&judge, &self.layout);
+        self.term_anchors += usize::from(is_term(&anchor));
+        let id = self.vacant.pop().unwrap_or_else(|| {
+            self.groups.push(None);
+            GroupId(self.groups.len() - 1)
+        });
+        self.by_anchor.entry(anchor.clone()).or_default().push(id);
+        self.by_interest.insert(Arc::clone(&interest), id);
+        self.groups[id.0] = Some(Group {
+            interest,
+            judge: Arc::new(judge),
+            anchor,
+            log: VecDeque::new(),
+            end: 0,
+            watchers: 0,
+            wake: Arc::new(Notify::new()),
+            news: News::Told,
+        });
+        id
+    }
+
+    /// The groups at any anchor of the object, before or after.
+    fn candidates(&self, event: &Event) -> Vec<GroupId> {
+        let mut found = Vec::new();
+        let states = [event.object(), event.previous()];
+        for object in states.into_iter().flatten() {
+            self.collect(object, &mut found);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    fn collect(&self, object: &CachedObject, found: &mut Vec<GroupId>) {
+        let namespace = object.namespace();
+        let mut visit = |anchor: &[u8]| {
+            found.extend(self.by_anchor.get(anchor).into_iter().flatten());
+        };
+        let mut buffer = Vec::with_capacity(96);
+        visit(anchor(&mut buffer, b'a', None, b""));
+        visit(anchor(&mut buffer, b's', namespace, b""));
+        visit(anchor(&mut buffer, b'n', None, object.name().as_bytes()));
+        visit(anchor(
+            &mut buffer,
+            b'n',
+            namespace,
+            object.name().as_bytes(),
+        ));
+        if self.term_anchors > 0 {
+            visit_terms(object, &self.layout, |term| {
+                visit(anchor(&mut buffer, b't', None, term));
+                visit(anchor(&mut buffer, b't', namespace, term));
+            });
+        }
+    }
+}
+
+impl Group {
+    /// The first entry that the log still has.
+    pub(super) fn first(&self) -> u64 {
+        self.end - self.log.len() as u64
+    }
+
+    /// The number of the entry that comes next.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The entries from this one on, which the log still has.
+    pub(super) fn from(&self, cursor: u64) -> impl Iterator<Item = &Logged> {
+        let skipped = cursor.saturating_sub(self.first());
+        self.log.iter().skip(skipped as usize)
+    }
+
+    fn log(&mut self, logged: Logged, log_events_max: usize) {
+        // The oldest leaves first, so that a watcher behind it notices and never skips.
+        if self.log.len() >= log_events_max {
+            self.log.pop_front();
+        }
+        self.log.push_back(logged);
+        self.end += 1;
+    }
+
+    fn wake(&self) -> Wake {
+        Wake {
+            notify: Arc::clone(&self.wake),
+            watchers: self.watchers,
+        }
+    }
+}
+
+/// The rarest thing that all wanted objects have.
+fn choose_anchor(judge: &Judge, layout: &KindLayout) -> Anchor {
+    let mut buffer = Vec::new();
+    let (namespace, name) = match judge.area() {
+        Area::Everywhere => (None, None),
+        Area::Namespace(namespace) => (Some(&**namespace), None),
+        Area::Name(name) => (None, Some(name)),
+        Area::NamespaceAndName(namespace, name) => (Some(&**namespace), Some(name)),
+    };
+    let label = judge.label_terms().find_map(|terms| match terms {
+        LabelTerms::AnyOf(mut any) if any.len() == 1 => any.pop(),
+        LabelTerms::AnyOf(_) | LabelTerms::Beginning(_) => None,
+    });
+    let term = judge.field_terms(layout).next().or(label);
+    match (name, term, namespace) {
+        (Some(name), _, _) => anchor(&mut buffer, b'n', namespace, name.as_bytes()),
+        (None, Some(term), _) => anchor(&mut buffer, b't', namespace, term.as_bytes()),
+        (None, None, Some(_)) => anchor(&mut buffer, b's', namespace, b""),
+        (None, None, None) => anchor(&mut buffer, b'a', None, b""),
+    }
+    .into()
+}
+
+fn anchor<'a>(buffer: &'a mut Vec<u8>, tag: u8, namespace: Option<&str>, rest: &[u8]) -> &'a [u8] {
+    buffer.clear();
+    buffer.push(tag);
+    if let Some(namespace) = namespace {
+        buffer.extend_from_slice(namespace.as_bytes());
+        buffer.push(b'/');
+    }
+    buffer.extend_from_slice(rest);
+    buffer
+}
+
+fn is_term(anchor: &[u8]) -> bool {
+    anchor.first() == Some(&b't')
+}

@@ -1,0 +1,131 @@
+//! The past of a kind and those who follow it, changed together.
+//!
+//! One lock guards all of it: the feeder takes it to write, once for a few dozen events; watchers
+//! take it to read, and only to copy references out. No other lock is taken while it is held.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use listwatch_store::Revision;
+use tokio::time::Instant;
+
+use super::{
+    CacheLimits,
+    event::Event,
+    fanout::Fanout,
+    history::{History, Since},
+    kind_layout::KindLayout,
+    view::View,
+};
+
+/// States of the past that are kept whole, at the most; the oldest leaves first. Others are made by
+/// taking events back.
+const KEPT_VIEWS_MAX: usize = 16;
+/// After this many events another state is kept.
+const KEPT_VIEW_INTERVAL: u64 = 256;
+
+/// What happened, and to whom it is told.
+pub(super) struct Journal {
+    pub(super) history: History,
+    pub(super) fanout: Fanout,
+    pub(super) lifecycle: Lifecycle,
+    /// States of the past, oldest first.
+    kept: VecDeque<Arc<View>>,
+    /// From here on the history has every state; before, some may have been missed.
+    complete_from: Revision,
+}
+
+/// Whether the kind is still served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lifecycle {
+    /// Its events are followed.
+    Served,
+    /// Nothing will come any more.
+    Removed,
+}
+
+/// How to get a state of the past.
+pub(super) struct Recall {
+    /// A later state, or the one that is wanted.
+    pub(super) from: Arc<View>,
+    /// The events to take back, the newest first.
+    pub(super) undo: Vec<Arc<Event>>,
+}
+
+impl Journal {
+    pub(super) fn new(layout: Arc<KindLayout>, loaded: Revision, limits: CacheLimits) -> Self {
+        Self {
+            history: History::new(loaded, limits),
+            fanout: Fanout::new(layout, limits.group_log_events_max),
+            lifecycle: Lifecycle::Served,
+            kept: VecDeque::new(),
+            complete_from: loaded,
+        }
+    }
+
+    /// Adds events, which must be whole commits.
+    pub(super) fn record(&mut self, events: &[Arc<Event>], now: Instant) {
+        for event in events {
+            let place = self.history.end();
+            self.history.push(Arc::clone(event));
+            self.fanout.dispatch(place, event);
+        }
+        self.trim(now);
+    }
+
+    /// Lets go of what is too old or too much.
+    pub(super) fn trim(&mut self, now: Instant) {
+        self.history.trim(now);
+        let first = self.history.first();
+        self.kept.retain(|view| view.sequence >= first);
+    }
+
+    /// Keeps the newest state for later, if it is time for it.
+    pub(super) fn keep_newest(&mut self, view: &Arc<View>) {
+        let last = self.kept.back().map_or(0, |kept| kept.sequence);
+        if view.sequence >= last + KEPT_VIEW_INTERVAL {
+            self.keep(view);
+        }
+    }
+
+    /// Keeps a state for those who ask for it again.
+    pub(super) fn keep(&mut self, view: &Arc<View>) {
+        let at = self
+            .kept
+            .partition_point(|kept| kept.sequence < view.sequence);
+        let known = self
+            .kept
+            .get(at)
+            .is_some_and(|kept| kept.sequence == view.sequence);
+        if known || view.sequence < self.history.first() {
+            return;
+        }
+        self.kept.insert(at, Arc::clone(view));
+        if self.kept.len() > KEPT_VIEWS_MAX {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Says that between the last event and this revision changes have been missed.
+    pub(super) fn mark_gap(&mut self, until: Revision) {
+        self.complete_from = until;
+    }
+
+    /// How the state at a revision comes from `newest` or a kept one; `None` if it cannot.
+    pub(super) fn recall(&self, revision: Revision, newest: &Arc<View>) -> Option<Recall> {
+        if revision < self.complete_from {
+            return None;
+        }
+        let Since::Places(places) = self.history.after(revision) else {
+            return None;
+        };
+        let wanted = places.start;
+        let kept = self.kept.iter().find(|view| view.sequence >= wanted);
+        let from = kept.unwrap_or(newest);
+        let undo = (wanted..from.sequence).rev();
+        let undo = undo.map(|place| self.history.get(place).map(Arc::clone));
+        Some(Recall {
+            undo: undo.collect::<Option<_>>()?,
+            from: Arc::clone(from),
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! The feeder's half of one kind's cache. There is one of it, so that there is one writer.
+
+use std::{cmp::Ordering, sync::Arc};
+
+use listwatch_store::{Change, Page, Read, ReadError, Revision, Store};
+use tokio::time::Instant;
+
+use super::{
+    CacheLimits,
+    event::Event,
+    fanout::Wake,
+    freshness::Applied,
+    journal::Lifecycle,
+    kind_cache::{KindCache, KindShared, entry},
+    kind_layout::KindLayout,
+    view::View,
+};
+
+/// Events that are recorded in one go, at the most, before watchers may read again. The events of
+/// one commit stay together.
+const RECORD_EVENTS_MAX: usize = 64;
+
+/// Applies the changes of one kind.
+pub(super) struct KindWriter {
+    shared: Arc<KindShared>,
+    view: View,
+    /// Changes up to here were part of what was loaded.
+    loaded: Revision,
+    /// Events that have been applied to the view and not been published.
+    pending: Vec<Arc<Event>>,
+}
+
+impl KindWriter {
+    /// Reads the present state of a kind.
+    pub(super) async fn load(
+        layout: KindLayout,
+        store: &Arc<dyn Store>,
+        applied: &Arc<Applied>,
+        limits: CacheLimits,
+    ) -> Result<Self, ReadError> {
+        let layout = Arc::new(layout);
+        let page = store.read(Read::newest(layout.range())).await?;
+        let loaded = page.revision;
+        let empty = View::loaded(&[], loaded, &layout);
+        let shared = KindShared::new(
+            Arc::clone(&layout),
+            Arc::clone(store),
+            Arc::clone(applied),
+            Arc::new(empty.clone()),
+            limits,
+        );
+        let objects = shared.read_objects(page, &empty);
+        let view = View::loaded(&objects, loaded, &layout);
+        shared.publish(Arc::new(view.clone()));
+        Ok(Self {
+            shared: Arc::new(shared),
+            view,
+            loaded,
+            pending: Vec::new(),
+        })
+    }
+
+    /// The readers' half.
+    pub(super) fn reader(&self) -> KindCache {
+        KindCache::new(Arc::clone(&self.shared))
+    }
+
+    pub(super) fn layout(&self) -> &KindLayout {
+        &self.shared.layout
+    }
+
+    /// The revision of what was loaded.
+    pub(super) fn loaded(&self) -> Revision {
+        self.loaded
+    }
+
+    /// Applies a change. Nobody sees it before [`Self::publish`].
+    pub(super) fn apply(&mut self, change: Change) {
+        let Change {
+            revision,
+            key,
+            value,
+            ..
+        } = change;
+        if revision <= self.loaded {
+            return;
+        }
+        let object =
+            value.and_then(|value| self.shared.read_object(entry(key.clone(), revision, value)));
+        let previous = self.view.replace(&key, object.clone(), &self.shared.layout);
+        self.view.revision = revision;
+        if let Some(event) = Event::new(revision, previous, object) {
+            self.view.sequence += 1;
+            self.pending.push(Arc::new(event));
+        }
+    }
+
+    /// Makes what was applied visible, and tells who is to be woken for it.
+    pub(super) fn publish(&mut self, now: Instant) -> Vec<Wake> {
+        if self.pending.is_empty() {
+            return Vec::new();
+        }
+        for commits in whole_commits(&self.pending) {
+            self.shared.journal.write().record(commits, now);
+        }
+        self.pending.clear();
+        self.show();
+        self.shared.journal.write().fanout.take_wakes()
+    }
+
+    /// Brings the cache to a state that was read after changes had been missed: the differences
+    /// become ordinary events.
+    pub(super) fn reconcile(&mut self, page: Page, now: Instant) -> Vec<Wake> {
+        let revision = page.revision;
+        for change in differences(&self.view, page) {
+            self.apply(change);
+        }
+        self.view.revision = revision;
+        self.loaded = revision;
+        self.shared.journal.write().mark_gap(revision);
+        let wakes = self.publish(now);
+        self.show();
+        wakes
+    }
+
+    /// Lets go of what is too old.
+    pub(super) fn trim(&self, now: Instant, past_unused_since: Option<Instant>) {
+        self.shared.journal.write().trim(now);
+        if let Some(unused_since) = past_unused_since {
+            self.shared.forget_past(unused_since);
+        }
+    }
+
+    /// Ends the watches on the kind.
+    pub(super) fn remove(self) -> Vec<Wake> {
+        let mut journal = self.shared.journal.write();
+        journal.lifecycle = Lifecycle::Removed;
+        journal.fanout.all_wakes()
+    }
+
+    fn show(&self) {
+        let view = Arc::new(self.view.clone());
+        self.shared.publish(Arc::clone(&view));
+        self.shared.journal.write().keep_newest(&view);
+    }
+}
+
+/// Cuts events into parts that are not too large and hold only whole commits.
+fn whole_commits(events: &[Arc<Event>]) -> impl Iterator<Item = &[Arc<Event>]> {
+    let mut rest = events;
+    std::iter::from_fn(move || {
+        let last = rest.get(rest.len().min(RECORD_EVENTS_MAX).checked_sub(1)?)?;
+        let end = rest.partition_point(|event| event.revision() <= last.revision());
+        let (part, after) = rest.split_at(end);
+        rest = after;
+        Some(part)
+    })
+}
+
+/// What leads from the view to the page, oldest first. A deletion is dated by the page.
+fn differences(view: &View, page: Page) -> Vec<Change> {
+    let Page {
+        revision, entries, ..
+    } = page;
+    let mut known = view.objects.iter_from(b"").peekable();
+    let mut changes = Vec::new();
+    let deletion = |key: &listwatch_store::Key| Change {
+        revision,
+        key: key.clone(),
+        value: None,
+        previous: None,
+    };
+    for entry in entries {
+        while let Some(gone) = known.next_if(|object| *object.key() < entry.key) {
+            changes.push(deletion(gone.key()));
+        }
+        let same = known
+            .next_if(|object| object.key().cmp(&entry.key) == Ordering::Equal)
+            .is_some_and(|object| object.revision() == entry.revision);
+        if !same {
+            changes.push(Change {
+                revision: entry.revision,
+                key: entry.key,
+                value: Some(entry.value),
+                previous: None,
+            });
+        }
+    }
+    changes.extend(known.map(|gone| deletion(gone.key())));
+    changes.sort_by_key(|change| change.revision);
+    changes
+}

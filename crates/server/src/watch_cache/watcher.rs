@@ -1,0 +1,386 @@
+//! One watch: a cursor, never a queue.
+
+use std::{collections::VecDeque, pin::pin, sync::Arc};
+
+use listwatch_api::EventType;
+use listwatch_store::{Change, ChangeBatch, Changes, ChangesError, Revision};
+use tokio::sync::Notify;
+
+use super::{
+    event::Event,
+    fanout::{GroupId, Membership},
+    history::Since,
+    interest::{Interest, Judge},
+    journal::Lifecycle,
+    kind_cache::{KindShared, entry},
+};
+
+/// Events of the history that are looked at in one go, at the most, before others get their turn.
+const SCAN_EVENTS_MAX: u64 = 512;
+/// Events from the store that wait in a watcher, at the most. Then the store is asked again.
+const PENDING_EVENTS_MAX: usize = 512;
+
+/// Follows what one interest selects. It holds no events: one that is not read costs nothing.
+pub struct Watcher {
+    kind: Arc<KindShared>,
+    group: GroupId,
+    judge: Arc<Judge>,
+    wake: Arc<Notify>,
+    state: WatcherState,
+    /// Everything wanted up to here has been delivered.
+    position: Revision,
+}
+
+/// Where a watcher reads.
+enum WatcherState {
+    /// In the log of its group, from this entry on.
+    Live { cursor: u64 },
+    /// Behind that log: in the history of the kind, after its position.
+    CatchingUp,
+    /// Behind that history too: in the store.
+    ReadingStore(StoreCursor),
+    /// Behind everything. It is told so and gets nothing more.
+    Expired { oldest: Revision },
+}
+
+/// What a watcher needs to read from the store.
+struct StoreCursor {
+    /// `None` until the store has been asked.
+    changes: Option<Box<dyn Changes>>,
+    /// Wanted events that have been read and not been delivered.
+    pending: VecDeque<WatchEvent>,
+    /// All that was wanted up to here is pending or delivered.
+    through: Revision,
+}
+
+/// One event as one interest sees it.
+#[derive(Clone, Debug)]
+pub struct WatchEvent {
+    /// What it is to the watcher.
+    pub event_type: EventType,
+    /// What happened, shared by all watchers.
+    pub event: Arc<Event>,
+}
+
+/// What a watcher delivers at a time.
+#[derive(Clone, Debug)]
+pub struct WatchBatch {
+    /// At least one event, in order. Those of one commit are never split.
+    pub events: Vec<WatchEvent>,
+    /// With these events, everything up to here has been delivered.
+    pub through: Revision,
+}
+
+/// Why a watch ends.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WatchError {
+    /// What comes next has been forgotten. List again.
+    #[error("too old resource version: {requested} ({oldest})")]
+    Expired {
+        /// Where the watcher stands.
+        requested: Revision,
+        /// The oldest revision that can be followed from.
+        oldest: Revision,
+    },
+    /// The kind is no longer served.
+    #[error("the kind is no longer served")]
+    Removed,
+    /// The store cannot be read now. Watch again from the same place.
+    #[error("the store cannot be followed: {reason}")]
+    Unavailable {
+        /// What happened, for a person.
+        reason: String,
+    },
+}
+
+/// What to do next.
+enum Step {
+    Deliver(WatchBatch),
+    Continue,
+    ReadStore,
+    Wait,
+}
+
+impl Watcher {
+    pub(super) fn new(kind: Arc<KindShared>, interest: &Interest, after: Revision) -> Self {
+        let mut journal = kind.journal.write();
+        let Membership { group, judge, wake } = journal.fanout.join(interest);
+        let state = match after < journal.history.newest() {
+            true => WatcherState::CatchingUp,
+            false => WatcherState::Live {
+                cursor: journal.fanout.group(group).end(),
+            },
+        };
+        drop(journal);
+        Self {
+            kind,
+            group,
+            judge,
+            wake,
+            state,
+            position: after,
+        }
+    }
+
+    /// Waits for events and takes them, up to about `budget_bytes` of their objects.
+    ///
+    /// Cancel safe: a dropped future loses nothing.
+    pub async fn next(&mut self, budget_bytes: usize) -> Result<WatchBatch, WatchError> {
+        loop {
+            let wake = Arc::clone(&self.wake);
+            let mut news = pin!(wake.notified());
+            // Heard from here on, so that what comes after the step below is not missed.
+            news.as_mut().enable();
+            match self.step(budget_bytes)? {
+                Step::Deliver(batch) => return Ok(batch),
+                Step::Continue => tokio::task::yield_now().await,
+                Step::ReadStore => self.read_store().await?,
+                Step::Wait => news.await,
+            }
+        }
+    }
+
+    /// The revision up to which everything wanted has been delivered. While nothing is waiting to
+    /// be read this is how far the cache has come, so that it can be told as a bookmark at any time.
+    pub fn position(&mut self) -> Revision {
+        if let WatcherState::Live { cursor } = self.state {
+            let applied = self.kind.applied.get();
+            let journal = self.kind.journal.read();
+            if journal.fanout.group(self.group).end() == cursor {
+                self.position = self.position.max(applied);
+            }
+        }
+        self.position
+    }
+
+    fn step(&mut self, budget_bytes: usize) -> Result<Step, WatchError> {
+        let batch = Batch::new(budget_bytes);
+        match &mut self.state {
+            WatcherState::Live { cursor } => {
+                let cursor = *cursor;
+                self.read_log(cursor, batch)
+            }
+            WatcherState::CatchingUp => Ok(self.read_history(batch)),
+            WatcherState::ReadingStore(_) => Ok(self.read_pending(batch)),
+            WatcherState::Expired { oldest } => Err(WatchError::Expired {
+                requested: self.position,
+                oldest: *oldest,
+            }),
+        }
+    }
+
+    fn read_log(&mut self, cursor: u64, mut batch: Batch) -> Result<Step, WatchError> {
+        let applied = self.kind.applied.get();
+        let journal = self.kind.journal.read();
+        let group = journal.fanout.group(self.group);
+        if cursor < group.first() {
+            self.state = WatcherState::CatchingUp;
+            return Ok(Step::Continue);
+        }
+        let mut next = cursor;
+        for logged in group.from(cursor) {
+            if batch.ends_before(logged.revision) {
+                break;
+            }
+            // A watcher that began in the future waits for it.
+            if logged.revision > self.position {
+                let Some(event) = journal.history.get(logged.place) else {
+                    self.position = self.position.max(before(logged.revision));
+                    self.state = WatcherState::CatchingUp;
+                    return Ok(batch.deliver(self.position, Step::Continue));
+                };
+                batch.push(logged.event_type, event);
+            }
+            next += 1;
+        }
+        self.state = WatcherState::Live { cursor: next };
+        let drained = (next == group.end()).then_some(applied);
+        self.position = self
+            .position
+            .max(batch.last)
+            .max(drained.unwrap_or_default());
+        if journal.lifecycle == Lifecycle::Removed && batch.events.is_empty() {
+            return Err(WatchError::Removed);
+        }
+        Ok(batch.deliver(self.position, Step::Wait))
+    }
+
+    fn read_history(&mut self, mut batch: Batch) -> Step {
+        let applied = self.kind.applied.get();
+        let journal = self.kind.journal.read();
+        let Since::Places(places) = journal.history.after(self.position) else {
+            self.state = WatcherState::ReadingStore(StoreCursor::new(self.position));
+            return Step::ReadStore;
+        };
+        let pause = places.start + SCAN_EVENTS_MAX;
+        let mut passed = Revision::ZERO;
+        for place in places {
+            let event = journal
+                .history
+                .get(place)
+                .expect("the place is in the history");
+            let revision = event.revision();
+            if revision != passed && (batch.ends_before(revision) || place >= pause) {
+                self.position = passed;
+                return batch.deliver(passed, Step::Continue);
+            }
+            passed = revision;
+            if let Some(event_type) = self.judge.event_type(event) {
+                batch.push(event_type, event);
+            }
+        }
+        self.state = WatcherState::Live {
+            cursor: journal.fanout.group(self.group).end(),
+        };
+        self.position = self.position.max(passed).max(applied);
+        batch.deliver(self.position, Step::Continue)
+    }
+
+    fn read_pending(&mut self, mut batch: Batch) -> Step {
+        let WatcherState::ReadingStore(cursor) = &mut self.state else {
+            return Step::Continue;
+        };
+        let fits = |batch: &Batch, event: &WatchEvent| !batch.ends_before(event.event.revision());
+        while let Some(event) = cursor.pending.pop_front_if(|event| fits(&batch, event)) {
+            batch.push(event.event_type, &event.event);
+        }
+        self.position = match cursor.pending.is_empty() {
+            true => cursor.through,
+            false => batch.last,
+        };
+        let floor = self.kind.journal.read().history.floor();
+        if cursor.pending.is_empty() && floor <= self.position {
+            self.state = WatcherState::CatchingUp;
+            return batch.deliver(self.position, Step::Continue);
+        }
+        batch.deliver(self.position, Step::ReadStore)
+    }
+
+    /// Reads on in the store, when nothing is pending.
+    async fn read_store(&mut self) -> Result<(), WatchError> {
+        let WatcherState::ReadingStore(cursor) = &mut self.state else {
+            return Ok(());
+        };
+        let read = async {
+            let changes = match &mut cursor.changes {
+                Some(changes) => changes,
+                None => {
+                    let range = self.kind.layout.range();
+                    let opened = self.kind.store.changes(range, cursor.through).await?;
+                    cursor.changes.insert(opened)
+                }
+            };
+            changes.next().await
+        };
+        match read.await {
+            Ok(batch) => {
+                cursor.take(batch, &self.kind, &self.judge);
+                Ok(())
+            }
+            Err(ChangesError::Compacted { oldest, .. }) => {
+                self.state = WatcherState::Expired { oldest };
+                Ok(())
+            }
+            Err(ChangesError::Unavailable { reason }) => {
+                cursor.changes = None;
+                Err(WatchError::Unavailable { reason })
+            }
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.kind.journal.write().fanout.leave(self.group);
+    }
+}
+
+impl StoreCursor {
+    fn new(after: Revision) -> Self {
+        Self {
+            changes: None,
+            pending: VecDeque::new(),
+            through: after,
+        }
+    }
+
+    /// Takes what is wanted of a batch. Of one that is too large, only the first part: the store is
+    /// asked for the rest when that has been delivered.
+    fn take(&mut self, batch: ChangeBatch, kind: &KindShared, judge: &Judge) {
+        let mut passed = self.through;
+        for change in batch.changes {
+            if change.revision <= self.through {
+                continue;
+            }
+            if change.revision != passed && self.pending.len() >= PENDING_EVENTS_MAX {
+                self.through = passed;
+                self.changes = None;
+                return;
+            }
+            passed = change.revision;
+            self.pending.extend(judged(change, kind, judge));
+        }
+        self.through = batch.through.max(passed);
+    }
+}
+
+fn judged(change: Change, kind: &KindShared, judge: &Judge) -> Option<WatchEvent> {
+    let Change {
+        revision,
+        key,
+        value,
+        previous,
+    } = change;
+    let previous = previous.and_then(|previous| kind.read_object(previous));
+    let object = value.and_then(|value| kind.read_object(entry(key, revision, value)));
+    let event = Arc::new(Event::new(revision, previous, object)?);
+    let event_type = judge.event_type(&event)?;
+    Some(WatchEvent { event_type, event })
+}
+
+/// Events that are gathered for one delivery.
+struct Batch {
+    events: Vec<WatchEvent>,
+    bytes_left: usize,
+    /// The revision of the newest of them.
+    last: Revision,
+}
+
+impl Batch {
+    fn new(budget_bytes: usize) -> Self {
+        Self {
+            events: Vec::new(),
+            bytes_left: budget_bytes,
+            last: Revision::ZERO,
+        }
+    }
+
+    /// Whether the batch is full, and an event of this revision does not belong to its last commit.
+    fn ends_before(&self, revision: Revision) -> bool {
+        self.bytes_left == 0 && !self.events.is_empty() && revision != self.last
+    }
+
+    fn push(&mut self, event_type: EventType, event: &Arc<Event>) {
+        let bytes = event.content(event_type).stored().appended_len();
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        self.last = event.revision();
+        self.events.push(WatchEvent {
+            event_type,
+            event: Arc::clone(event),
+        });
+    }
+
+    fn deliver(self, through: Revision, otherwise: Step) -> Step {
+        match self.events.is_empty() {
+            true => otherwise,
+            false => Step::Deliver(WatchBatch {
+                events: self.events,
+                through,
+            }),
+        }
+    }
+}
+
+fn before(revision: Revision) -> Revision {
+    Revision::new(revision.get().saturating_sub(1))
+}
