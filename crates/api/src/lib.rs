@@ -12,6 +12,8 @@ pub mod continue_token;
 pub mod query;
 pub mod list_options;
 pub mod write_options;
+pub mod timestamp;
+pub mod media_type;
 pub mod json;
 pub mod schema;
 pub mod watch_event;

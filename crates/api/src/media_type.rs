@@ -1,0 +1,406 @@
+//! In which form answers go out and bodies come in.
+//!
+//! The forms are closed enums. Protobuf is understood when it is named but not served yet, so a
+//! client that also takes JSON gets JSON; the texts of refusals name all forms of Kubernetes.
+
+use crate::query::Query;
+use crate::status::Status;
+
+mod accept;
+#[cfg(test)]
+mod tests;
+
+use accept::Clause;
+
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const JSON_WATCH: &str = "application/json;stream=watch";
+const PROTOBUF_WATCH: &str = "application/vnd.kubernetes.protobuf;stream=watch";
+
+/// The types of single documents, also for custom resources, though Kubernetes refuses protobuf there.
+const BODY_TYPES: [&str; 3] = [JSON, YAML, PROTOBUF];
+
+/// The syntax of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// JSON.
+    Json,
+    /// YAML; never for watches.
+    Yaml,
+}
+
+impl Encoding {
+    /// The `Content-Type` of the answer.
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => JSON,
+            Self::Yaml => YAML,
+        }
+    }
+}
+
+/// Whether JSON is spread over lines for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// On one line.
+    Compact,
+    /// Indented by two spaces.
+    Indented,
+}
+
+/// The version of the `meta.k8s.io` kinds an answer uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MetaVersion {
+    /// `meta.k8s.io/v1`.
+    V1,
+    /// `meta.k8s.io/v1beta1`.
+    V1Beta1,
+}
+
+impl MetaVersion {
+    /// The text for `apiVersion`.
+    pub const fn api_version(self) -> &'static str {
+        match self {
+            Self::V1 => "meta.k8s.io/v1",
+            Self::V1Beta1 => "meta.k8s.io/v1beta1",
+        }
+    }
+}
+
+/// How much of the object stands beside a row of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IncludeObject {
+    /// Nothing.
+    None,
+    /// Its metadata.
+    Metadata,
+    /// All of it.
+    Object,
+}
+
+/// What is shown of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transform {
+    /// All of it.
+    None,
+    /// A row for people.
+    Table {
+        /// The version of the `Table` kind.
+        version: MetaVersion,
+        /// What stands beside the row.
+        include: IncludeObject,
+    },
+    /// Its metadata.
+    PartialObjectMetadata {
+        /// The version of the `PartialObjectMetadata` kind.
+        version: MetaVersion,
+    },
+}
+
+/// The form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Representation {
+    /// Its syntax.
+    pub encoding: Encoding,
+    /// What is shown.
+    pub transform: Transform,
+    /// Whether it is for people.
+    pub layout: Layout,
+}
+
+/// What an answer consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// One object.
+    Object,
+    /// A list of objects.
+    List,
+    /// A stream of events.
+    Watch,
+}
+
+/// Who defines the kind that an answer is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The server.
+    BuiltIn,
+    /// A CustomResourceDefinition.
+    Custom,
+}
+
+/// The form of the list of everything that is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DiscoveryForm {
+    /// One document per group and version.
+    Plain,
+    /// Everything in one `apidiscovery.k8s.io/v2` document.
+    AggregatedV2,
+    /// Everything in one `apidiscovery.k8s.io/v2beta1` document.
+    AggregatedV2Beta1,
+}
+
+impl DiscoveryForm {
+    /// The `Content-Type` of the JSON answer.
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Self::Plain => JSON,
+            Self::AggregatedV2 => {
+                "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+            }
+            Self::AggregatedV2Beta1 => {
+                "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
+            }
+        }
+    }
+}
+
+/// What a client says about the answers it takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Preferences<'a> {
+    /// The `Accept` header; empty when there is none.
+    pub accept: &'a str,
+    /// The `User-Agent` header; empty when there is none.
+    pub user_agent: &'a str,
+    /// The parameters of the request.
+    pub query: Query<'a>,
+}
+
+impl Preferences<'_> {
+    /// The form of an answer about objects.
+    pub fn negotiate(&self, answer: Answer, origin: Origin) -> Result<Representation, Status> {
+        if origin == Origin::BuiltIn && !accept::names_any(self.accept, representations(answer)) {
+            return Err(Status::no_representation(representations(answer)));
+        }
+        let clauses = accept::parse(self.accept);
+        let allowed = [Encoding::Json, Encoding::Yaml];
+        let found = first_match(&clauses, &allowed, Target::of_object);
+        let (encoding, target, clause) =
+            found.ok_or_else(|| Status::not_acceptable(&BODY_TYPES))?;
+        if answer == Answer::Watch && encoding == Encoding::Yaml {
+            return Err(Status::not_acceptable(&[JSON_WATCH, PROTOBUF_WATCH]));
+        }
+        let transform = self.transform(target, answer)?;
+        Ok(Representation {
+            encoding,
+            transform,
+            layout: self.layout(clause),
+        })
+    }
+
+    /// The form of a refusal, which never fails.
+    pub fn negotiate_refusal(&self) -> Representation {
+        let clauses = accept::parse(self.accept);
+        let allowed = [Encoding::Json, Encoding::Yaml];
+        let plain = |clause: &Clause<'_>| Target::of_object(clause).filter(Target::is_none);
+        let (encoding, layout) = match first_match(&clauses, &allowed, plain) {
+            Some((encoding, _, clause)) => (encoding, self.layout(clause)),
+            None => (Encoding::Json, Layout::Indented),
+        };
+        Representation {
+            encoding,
+            transform: Transform::None,
+            layout,
+        }
+    }
+
+    /// The form of the list of everything that is served, and of its parts.
+    pub fn negotiate_discovery(&self) -> Result<(DiscoveryForm, Layout), Status> {
+        let clauses = accept::parse(self.accept);
+        let aggregated = first_match(&clauses, &[Encoding::Json], DiscoveryForm::aggregated);
+        if let Some((_, form, clause)) = aggregated {
+            return Ok((form, self.layout(clause)));
+        }
+        let plain = |clause: &Clause<'_>| Target::of_object(clause).filter(Target::is_none);
+        match first_match(&clauses, &[Encoding::Json], plain) {
+            Some((_, _, clause)) => Ok((DiscoveryForm::Plain, self.layout(clause))),
+            None => Err(Status::not_acceptable(&BODY_TYPES)),
+        }
+    }
+
+    fn transform(&self, target: Target, answer: Answer) -> Result<Transform, Status> {
+        match (target, answer) {
+            (Target::None, _) => Ok(Transform::None),
+            (Target::Table(version), _) => Ok(Transform::Table {
+                version,
+                include: self.include_object()?,
+            }),
+            (Target::PartialObjectMetadata(version), Answer::Object | Answer::Watch)
+            | (Target::PartialObjectMetadataList(version), Answer::List) => {
+                Ok(Transform::PartialObjectMetadata { version })
+            }
+            (Target::PartialObjectMetadata(_), Answer::List) => Err(not_convertible(
+                "you requested PartialObjectMetadata, but the requested object is a list",
+            )),
+            (Target::PartialObjectMetadataList(_), _) => Err(not_convertible(
+                "you requested PartialObjectMetadataList, but the requested object is not a list",
+            )),
+        }
+    }
+
+    fn include_object(&self) -> Result<IncludeObject, Status> {
+        match self.query.first("includeObject") {
+            None | Some("" | "Metadata") => Ok(IncludeObject::Metadata),
+            Some("None") => Ok(IncludeObject::None),
+            Some("Object") => Ok(IncludeObject::Object),
+            Some(other) => Err(Status::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {}: must \
+                 be 'Metadata', 'Object', 'None', or empty",
+                crate::go_text::quote(other)
+            ))),
+        }
+    }
+
+    fn layout(&self, clause: &Clause<'_>) -> Layout {
+        let is_for_people = match self.query.first("pretty") {
+            _ if clause.parameter("pretty") == Some("1") => true,
+            None | Some("") => ["curl", "Wget", "Mozilla/5.0"]
+                .iter()
+                .any(|prefix| self.user_agent.starts_with(prefix)),
+            Some(text) => matches!(text, "1" | "t" | "T" | "TRUE" | "true" | "True"),
+        };
+        if is_for_people {
+            Layout::Indented
+        } else {
+            Layout::Compact
+        }
+    }
+}
+
+/// What a clause wants instead of the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    None,
+    Table(MetaVersion),
+    PartialObjectMetadata(MetaVersion),
+    PartialObjectMetadataList(MetaVersion),
+}
+
+impl Target {
+    fn of_object(clause: &Clause<'_>) -> Option<Self> {
+        let parameters = ["as", "g", "v"].map(|name| clause.parameter(name));
+        if parameters == [None, None, None] {
+            return Some(Self::None);
+        }
+        let version = match parameters {
+            [_, Some("meta.k8s.io"), Some("v1")] => MetaVersion::V1,
+            [_, Some("meta.k8s.io"), Some("v1beta1")] => MetaVersion::V1Beta1,
+            _ => return None,
+        };
+        match parameters[0] {
+            Some("Table") => Some(Self::Table(version)),
+            Some("PartialObjectMetadata") => Some(Self::PartialObjectMetadata(version)),
+            Some("PartialObjectMetadataList") => Some(Self::PartialObjectMetadataList(version)),
+            _ => None,
+        }
+    }
+
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+impl DiscoveryForm {
+    fn aggregated(clause: &Clause<'_>) -> Option<Self> {
+        match ["as", "g", "v"].map(|name| clause.parameter(name)) {
+            [
+                Some("APIGroupDiscoveryList"),
+                Some("apidiscovery.k8s.io"),
+                Some("v2"),
+            ] => Some(Self::AggregatedV2),
+            [
+                Some("APIGroupDiscoveryList"),
+                Some("apidiscovery.k8s.io"),
+                Some("v2beta1"),
+            ] => Some(Self::AggregatedV2Beta1),
+            _ => None,
+        }
+    }
+}
+
+/// The first clause that names an allowed encoding and says something that `read` understands.
+fn first_match<'a, 'b, T>(
+    clauses: &'b [Clause<'a>],
+    allowed: &[Encoding],
+    read: impl Fn(&Clause<'a>) -> Option<T>,
+) -> Option<(Encoding, T, &'b Clause<'a>)> {
+    clauses.iter().find_map(|clause| {
+        let fits = |encoding: &&Encoding| {
+            clause.covers(encoding.content_type())
+                && match clause.parameter("stream") {
+                    None | Some("") => true,
+                    Some(stream) => stream == "watch" && **encoding == Encoding::Json,
+                }
+        };
+        let encoding = allowed.iter().find(fits)?;
+        read(clause).map(|read| (*encoding, read, clause))
+    })
+}
+
+fn representations(answer: Answer) -> &'static [&'static str] {
+    match answer {
+        Answer::Object => &BODY_TYPES,
+        Answer::List | Answer::Watch => &[JSON, YAML, PROTOBUF, JSON_WATCH, PROTOBUF_WATCH],
+    }
+}
+
+fn not_convertible(message: &str) -> Status {
+    Status::failure(406, Some(crate::status::Reason::NotAcceptable), message)
+}
+
+/// The syntax of a request's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BodyEncoding {
+    /// JSON; also when the client does not say.
+    Json,
+    /// YAML.
+    Yaml,
+}
+
+impl BodyEncoding {
+    /// Reads the `Content-Type` header of a body with an object; empty when there is none.
+    pub fn parse(content_type: &str) -> Result<Self, Status> {
+        match media_type_of(content_type).as_str() {
+            "" | JSON => Ok(Self::Json),
+            YAML => Ok(Self::Yaml),
+            _ => Err(Status::unsupported_media_type(&BODY_TYPES)),
+        }
+    }
+}
+
+/// The kind of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PatchType {
+    /// A list of operations, RFC 6902.
+    Json,
+    /// A partial object, RFC 7386.
+    Merge,
+    /// A partial object whose lists are merged as the kind's schema says.
+    StrategicMerge,
+    /// A statement of the wanted state, with ownership.
+    Apply,
+}
+
+impl PatchType {
+    /// Reads the `Content-Type` header of a patch; empty when there is none.
+    pub fn parse(content_type: &str, origin: Origin) -> Result<Self, Status> {
+        let media_type = content_type.split(';').next().unwrap_or_default();
+        match (media_type.trim_matches(' '), origin) {
+            ("application/json-patch+json", _) => Ok(Self::Json),
+            ("application/merge-patch+json", _) => Ok(Self::Merge),
+            ("application/strategic-merge-patch+json", Origin::BuiltIn) => Ok(Self::StrategicMerge),
+            ("application/apply-patch+yaml", _) => Ok(Self::Apply),
+            (_, Origin::BuiltIn) => Err(Status::unsupported_patch_type()),
+            (_, Origin::Custom) => Err(Status::unsupported_media_type(&[
+                "application/json-patch+json",
+                "application/merge-patch+json",
+                "application/apply-patch+yaml",
+            ])),
+        }
+    }
+}
+
+fn media_type_of(content_type: &str) -> String {
+    let media_type = content_type.split(';').next().unwrap_or_default();
+    media_type.trim().to_ascii_lowercase()
+}
