@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use listwatch_api::schema::Schema;
 
+mod conversion;
 mod decode;
 mod definition;
 mod kind_table;

@@ -1,4 +1,4 @@
-//! Writes the table of one package. Its form is told at the top of `schema/text.rs` of the API crate.
+//! Writes the table of one package, in the form that `schema/text.rs` of the API crate tells.
 
 use anyhow::{Result, ensure};
 use serde_json::Value;

@@ -1,9 +1,10 @@
 //! Judges a parsed body: is it the kind that was asked for, and do its fields fit the kind's type.
 //! The texts are those of Kubernetes, which people and programs know.
 
-use listwatch_api::schema::TypeId;
-use serde_json::{Map, Value};
 use std::fmt;
+
+use listwatch_api::schema::{Schema, TypeId};
+use serde_json::{Map, Value};
 
 use super::{Definition, Registry, Subresource};
 
@@ -286,6 +287,12 @@ fn summarize(body: &[u8]) -> String {
             format!("{digits}{more}")
         }
     }
+}
+
+/// Leaves out what the type does not know or does not write, and fills in what it always has.
+pub(super) fn normalize(schema: &Schema, type_id: TypeId, members: &mut Map<String, Value>) {
+    // What does not fit stays for the next check to refuse: there is nobody here to tell.
+    let _ = walk::check(schema, type_id, members);
 }
 
 #[cfg(test)]
