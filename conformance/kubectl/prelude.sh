@@ -1,0 +1,22 @@
+# Read by the shell of every scene.
+
+# Waits until a file that a command in the background writes has this many lines, and shows them.
+await_lines() {
+  for _ in $(seq 600); do
+    if [ "$(wc -l <"$2")" -ge "$1" ]; then
+      cat "$2"
+      return 0
+    fi
+    sleep 0.05
+  done
+  echo "only these lines came:"
+  cat "$2"
+  return 1
+}
+
+# Ends the commands in the background.
+end_background() {
+  kill $(jobs -p) 2>/dev/null
+  wait 2>/dev/null
+  return 0
+}
