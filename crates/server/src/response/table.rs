@@ -25,6 +25,8 @@ mod admission;
 mod flow_control;
 mod kinds;
 mod devices;
+mod custom;
+mod json_path;
 
 pub use columns::Column;
 pub use document::{ColumnDefinitions, RowObject, Table, TableList};

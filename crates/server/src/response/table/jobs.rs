@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     field::Field,
     printer::{Printers, cells},
-    text::{NONE, UNSET, age, capitalized, elapsed, selector, since},
+    text::{NONE, age, capitalized, elapsed, selector, since},
     workloads::containers,
 };
 
@@ -68,10 +68,7 @@ fn cron_job(object: Field<'_>, now: Timestamp) -> Vec<Value> {
         object.name(),
         object.get("spec.schedule").text(),
         object.get("spec.timeZone").text_or(NONE),
-        object
-            .get("spec.suspend")
-            .boolean()
-            .map_or(UNSET, capitalized),
+        capitalized(object.get("spec.suspend")),
         object.get("status.active").count(),
         last_schedule(object, now),
         age(object, now),

@@ -141,7 +141,8 @@ impl Summary {
 
 impl Restarts {
     fn add(&mut self, status: Field<'_>) {
-        self.count += status.member("restartCount").integer();
+        let count = status.member("restartCount").integer();
+        self.count = self.count.saturating_add(count);
         let finished = status.get("lastState.terminated.finishedAt").timestamp();
         self.latest = self.latest.max(finished);
     }

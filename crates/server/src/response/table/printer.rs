@@ -1,13 +1,14 @@
 //! Which printer belongs to which resource.
 
-use std::sync::LazyLock;
+use std::{iter, sync::LazyLock};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
     access, admission, basics, cluster,
-    columns::{Column, built_in},
+    columns::{Column, ResourceColumns, built_in},
+    custom::CustomColumn,
     devices, endpoints, events,
     field::Field,
     flow_control, jobs, kinds, network, pods, scaling, storage, workloads,
@@ -48,36 +49,43 @@ pub(super) use cells;
 #[derive(Debug)]
 pub struct Printer {
     columns: Vec<Column>,
-    cells: Cells,
+    source: Source,
     completion: Completion,
+}
+
+#[derive(Debug)]
+enum Source {
+    BuiltIn(Cells),
+    /// The name, then one cell for each of these.
+    Custom(Vec<CustomColumn>),
 }
 
 /// Why nothing more is to be expected of an object, if so.
 type Completion = fn(Field<'_>) -> Option<&'static str>;
 
 static BUILT_IN: LazyLock<Vec<(&'static str, Printer)>> = LazyLock::new(|| {
-    let printers = built_in().filter_map(|resource| {
-        let printer = Printer {
-            columns: resource.columns,
-            cells: cells_of(resource.key)?,
-            completion: completion_of(resource.key),
-        };
-        Some((resource.key, printer))
-    });
-    printers.collect()
+    let printer = |resource: ResourceColumns| Printer {
+        columns: resource.columns,
+        source: Source::BuiltIn(cells_of(resource.key)),
+        completion: completion_of(resource.key),
+    };
+    built_in()
+        .map(|resource| (resource.key, printer(resource)))
+        .collect()
 });
 
 static NAME_AND_AGE: LazyLock<Printer> = LazyLock::new(|| Printer {
     columns: vec![Column::name(), Column::age()],
-    cells: basics::name_and_age,
+    source: Source::BuiltIn(basics::name_and_age),
     completion: |_| None,
 });
 
-fn cells_of(key: &str) -> Option<Cells> {
+fn cells_of(key: &str) -> Cells {
     let mut printers = GROUPS.iter().flat_map(|group| group.iter());
-    printers
-        .find(|(candidate, _)| *candidate == key)
-        .map(|(_, cells)| *cells)
+    let printer = printers.find(|(candidate, _)| *candidate == key);
+    printer
+        .expect("a test holds columns and printers together")
+        .1
 }
 
 fn completion_of(key: &str) -> Completion {
@@ -106,6 +114,25 @@ impl Printer {
         Self::for_resource("autoscaling", "scales")
     }
 
+    /// The printer of a custom kind, from the `additionalPrinterColumns` of its version; name and
+    /// age without any.
+    pub fn for_custom_resource(additional_columns: &Value) -> Self {
+        let entries = additional_columns.as_array().into_iter().flatten();
+        let (mut columns, custom): (Vec<_>, Vec<_>) = entries.map(CustomColumn::read).unzip();
+        let source = if columns.is_empty() {
+            columns.push(Column::age());
+            Source::BuiltIn(basics::name_and_age)
+        } else {
+            Source::Custom(custom)
+        };
+        columns.insert(0, Column::name());
+        Self {
+            columns,
+            source,
+            completion: |_| None,
+        }
+    }
+
     /// The heads of the columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns
@@ -113,7 +140,15 @@ impl Printer {
 
     /// The cells of one object, as many as there are columns.
     pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
-        (self.cells)(Field::of(object), now)
+        let object_field = Field::of(object);
+        match &self.source {
+            Source::BuiltIn(cells) => cells(object_field, now),
+            Source::Custom(columns) => {
+                let name = Value::from(object_field.name());
+                let others = columns.iter().map(|column| column.cell(object, now));
+                iter::once(name).chain(others).collect()
+            }
+        }
     }
 
     /// The condition of the row of an object that will not change any more.
@@ -127,3 +162,6 @@ impl Printer {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -163,11 +163,12 @@ mod tests {
 
     #[test]
     fn utilization_is_a_percentage() {
-        let metric = |target: Value| json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
+        let metric = |target: Value| {
+            let resource = json!({"name": "cpu", "target": target});
+            json!([{"type": "Resource", "resource": resource}])
+        };
         let wanted = || json!({"averageUtilization": 80});
-        let current = json!([
-            {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 45}}},
-        ]);
+        let current = json!([{"resource": {"current": {"averageUtilization": 45}}}]);
         assert_eq!(targets(metric(wanted()), current), "cpu: 45%/80%");
         assert_eq!(targets(metric(wanted()), json!([])), "cpu: <unknown>/80%");
         assert_eq!(

@@ -54,9 +54,13 @@ fn two_units(coarse: (i64, char), fine: (i64, char)) -> String {
     }
 }
 
-/// `True` or `False`.
-pub(super) fn capitalized(flag: bool) -> &'static str {
-    if flag { "True" } else { "False" }
+/// `True`, `False` or `<unset>`.
+pub(super) fn capitalized(field: Field<'_>) -> &'static str {
+    match field.boolean() {
+        Some(true) => "True",
+        Some(false) => "False",
+        None => UNSET,
+    }
 }
 
 /// A label set as `a=1,b=2`.
@@ -153,5 +157,63 @@ pub(super) fn or(text: String, absent: &str) -> String {
         absent.to_owned()
     } else {
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn durations_get_coarser_as_they_grow() {
+        const MINUTE: i64 = 60;
+        const HOUR: i64 = 60 * MINUTE;
+        const DAY: i64 = 24 * HOUR;
+        const YEAR: i64 = 365 * DAY;
+        let durations = [
+            (-2, "<invalid>"),
+            (-1, "0s"),
+            (0, "0s"),
+            (119, "119s"),
+            (2 * MINUTE, "2m"),
+            (2 * MINUTE + 1, "2m1s"),
+            (10 * MINUTE - 1, "9m59s"),
+            (10 * MINUTE + 59, "10m"),
+            (3 * HOUR - 1, "179m"),
+            (3 * HOUR, "3h"),
+            (3 * HOUR + MINUTE, "3h1m"),
+            (8 * HOUR + MINUTE, "8h"),
+            (2 * DAY - 1, "47h"),
+            (2 * DAY, "2d"),
+            (2 * DAY + HOUR, "2d1h"),
+            (8 * DAY + HOUR, "8d"),
+            (2 * YEAR - 1, "729d"),
+            (2 * YEAR, "2y"),
+            (2 * YEAR + DAY, "2y1d"),
+            (8 * YEAR + DAY, "8y"),
+        ];
+        for (seconds, text) in durations {
+            assert_eq!(human_duration(seconds), text, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_not_one_is_unknown() {
+        let now = "2026-11-15T12:00:00Z".parse().unwrap();
+        for time in [json!(null), json!(5), json!("yesterday")] {
+            assert_eq!(since(Field::of(&time), now), UNKNOWN);
+        }
+        let time = json!("2026-11-15T12:00:01Z");
+        assert_eq!(since(Field::of(&time), now), "0s");
+    }
+
+    #[test]
+    fn a_list_is_shortened_only_beyond_its_maximum() {
+        let items = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(shortened(&items, 3, ","), "a,b,c");
+        assert_eq!(shortened(&items, 2, ", "), "a, b + 1 more...");
+        assert_eq!(shortened(&[], 2, ","), "");
     }
 }

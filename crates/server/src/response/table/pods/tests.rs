@@ -210,6 +210,13 @@ fn restarts_say_how_long_ago_the_last_was() {
 }
 
 #[test]
+fn restarts_beyond_all_counting_stay_at_the_most() {
+    let restarted = || json!({"restartCount": i64::MAX, "state": {"running": {}}});
+    let expected = format!("p | 0/2 | Running | {}", i64::MAX);
+    assert_eq!(with_containers(restarted(), restarted()), expected);
+}
+
+#[test]
 fn restarts_of_init_containers_count_only_while_they_initialize() {
     let restarting = json!({"name": "i", "restartCount": 6, "state": {"running": {}}});
     assert_eq!(
