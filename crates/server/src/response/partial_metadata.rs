@@ -3,27 +3,9 @@
 use bytes::BufMut;
 use listwatch_api::{
     ResourceVersion,
+    media_type::MetaVersion,
     object::{StoredObject, append_escaped},
 };
-
-/// The version of `meta.k8s.io` that a client asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MetaVersion {
-    /// `meta.k8s.io/v1`.
-    V1,
-    /// `meta.k8s.io/v1beta1`.
-    V1Beta1,
-}
-
-impl MetaVersion {
-    /// The `apiVersion` of the documents.
-    pub const fn api_version(self) -> &'static str {
-        match self {
-            Self::V1 => "meta.k8s.io/v1",
-            Self::V1Beta1 => "meta.k8s.io/v1beta1",
-        }
-    }
-}
 
 /// The metadata of a list document.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,13 @@
 //! Who may do what, and who is who: bindings and certificates.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use listwatch_api::timestamp::human_duration;
 use serde_json::Value;
 
 use super::{
     field::Field,
     printer::{Printers, cells},
-    text::{NONE, age, human_duration, join, labels},
+    text::{NONE, age, join, labels},
 };
 
 pub(super) const PRINTERS: Printers = &[
@@ -60,7 +61,7 @@ fn signing_request(object: Field<'_>, now: Timestamp) -> Vec<Value> {
         object.get("spec.signerName").text_or(NONE),
         object.get("spec.username").text(),
         if lifetime.is_set() {
-            human_duration(lifetime.integer())
+            human_duration(SignedDuration::from_secs(lifetime.integer()))
         } else {
             NONE.to_owned()
         },

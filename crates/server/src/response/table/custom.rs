@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use listwatch_api::timestamp;
 use serde_json::Value;
 
-use super::{columns::Column, field::Field, json_path::JsonPath, text::elapsed};
+use super::{columns::Column, field::Field, json_path::JsonPath};
 
 /// A column of a custom kind and where its cells come from.
 #[derive(Debug)]
@@ -94,8 +95,8 @@ fn integer(value: &Value) -> Value {
 }
 
 fn date(value: &Value, now: Timestamp) -> Value {
-    match value.as_str().map(str::parse) {
-        Some(Ok(time)) => elapsed(time, now).into(),
+    match value.as_str().map(timestamp::parse_seconds) {
+        Some(Ok(time)) => timestamp::age(time, now).into(),
         Some(Err(_)) => "<invalid>".into(),
         None => Value::Null,
     }

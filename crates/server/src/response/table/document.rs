@@ -4,12 +4,13 @@ use bytes::BufMut;
 use jiff::Timestamp;
 use listwatch_api::{
     ResourceVersion,
+    media_type::MetaVersion,
     object::{Header, StoredObject, to_canonical},
 };
 use serde_json::Value;
 
 use super::{printed, printer::Printer};
-use crate::response::partial_metadata::{ListMetadata, MetaVersion, append_head, append_object};
+use crate::response::partial_metadata::{ListMetadata, append_head, append_object};
 
 /// How much of its object a row carries.
 #[derive(Clone, Copy, Debug)]

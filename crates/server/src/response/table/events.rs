@@ -1,12 +1,13 @@
 //! Events, in the shape of the core group and in that of `events.k8s.io`.
 
 use jiff::Timestamp;
+use listwatch_api::timestamp;
 use serde_json::Value;
 
 use super::{
     field::Field,
     printer::{Printers, cells},
-    text::{UNKNOWN, elapsed},
+    text::UNKNOWN,
 };
 
 pub(super) const PRINTERS: Printers = &[("events", event), ("events.events.k8s.io", event)];
@@ -62,7 +63,7 @@ impl Seen {
 }
 
 fn ago(time: Option<Timestamp>, now: Timestamp) -> String {
-    time.map_or_else(|| UNKNOWN.to_owned(), |time| elapsed(time, now))
+    time.map_or_else(|| UNKNOWN.to_owned(), |time| timestamp::age(time, now))
 }
 
 /// A member by its name in the core group, or else in `events.k8s.io`.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use listwatch_api::timestamp::parse_seconds;
 use serde_json::Value;
 
 /// A place in an object, whether or not something is there.
@@ -87,7 +88,7 @@ impl<'a> Field<'a> {
     }
 
     pub(super) fn timestamp(self) -> Option<Timestamp> {
-        self.0.and_then(Value::as_str)?.parse().ok()
+        parse_seconds(self.0.and_then(Value::as_str)?).ok()
     }
 
     pub(super) fn items(self) -> impl DoubleEndedIterator<Item = Field<'a>> + ExactSizeIterator {

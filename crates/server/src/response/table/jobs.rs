@@ -1,12 +1,13 @@
 //! Jobs and the schedules that start them.
 
 use jiff::Timestamp;
+use listwatch_api::timestamp;
 use serde_json::Value;
 
 use super::{
     field::Field,
     printer::{Printers, cells},
-    text::{NONE, age, capitalized, elapsed, selector, since},
+    text::{NONE, age, capitalized, selector, since},
     workloads::containers,
 };
 
@@ -57,7 +58,7 @@ fn completions(object: Field<'_>) -> String {
 fn duration(object: Field<'_>, now: Timestamp) -> String {
     let completed = object.get("status.completionTime").timestamp();
     match object.get("status.startTime").timestamp() {
-        Some(started) => elapsed(started, completed.unwrap_or(now)),
+        Some(started) => timestamp::age(started, completed.unwrap_or(now)),
         None => String::new(),
     }
 }

@@ -1,12 +1,13 @@
 //! Pods: how many containers are ready, and the one word that says what the pod is doing.
 
 use jiff::Timestamp;
+use listwatch_api::timestamp;
 use serde_json::Value;
 
 use super::{
     field::Field,
     printer::{Printers, cells},
-    text::{NONE, age, each, elapsed, labels},
+    text::{NONE, age, each, labels},
 };
 
 pub(super) const PRINTERS: Printers = &[("pods", pod), ("podtemplates", pod_template)];
@@ -150,7 +151,7 @@ impl Restarts {
     fn display(self, now: Timestamp) -> String {
         match self.latest {
             Some(latest) if self.count != 0 => {
-                format!("{} ({} ago)", self.count, elapsed(latest, now))
+                format!("{} ({} ago)", self.count, timestamp::age(latest, now))
             }
             _ => self.count.to_string(),
         }

@@ -1,6 +1,7 @@
 //! How values read in a cell: ages, label sets, selectors, shortened lists.
 
 use jiff::Timestamp;
+use listwatch_api::timestamp;
 
 use super::field::Field;
 
@@ -19,38 +20,8 @@ pub(super) fn age(object: Field<'_>, now: Timestamp) -> String {
 /// The time from a timestamp to now.
 pub(super) fn since(field: Field<'_>, now: Timestamp) -> String {
     match field.timestamp() {
-        Some(then) => elapsed(then, now),
+        Some(then) => timestamp::age(then, now),
         None => UNKNOWN.to_owned(),
-    }
-}
-
-/// The time between two timestamps.
-pub(super) fn elapsed(from: Timestamp, to: Timestamp) -> String {
-    human_duration(to.duration_since(from).as_secs())
-}
-
-/// A duration in at most two units, finer while it is short.
-pub(super) fn human_duration(seconds: i64) -> String {
-    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
-    match () {
-        () if seconds < -1 => "<invalid>".to_owned(),
-        () if seconds < 0 => "0s".to_owned(),
-        () if seconds < 120 => format!("{seconds}s"),
-        () if minutes < 10 => two_units((minutes, 'm'), (seconds % 60, 's')),
-        () if minutes < 180 => format!("{minutes}m"),
-        () if hours < 8 => two_units((hours, 'h'), (minutes % 60, 'm')),
-        () if hours < 48 => format!("{hours}h"),
-        () if days < 8 => two_units((days, 'd'), (hours % 24, 'h')),
-        () if days < 730 => format!("{days}d"),
-        () if days < 2_920 => two_units((days / 365, 'y'), (days % 365, 'd')),
-        () => format!("{}y", days / 365),
-    }
-}
-
-fn two_units(coarse: (i64, char), fine: (i64, char)) -> String {
-    match fine {
-        (0, _) => format!("{}{}", coarse.0, coarse.1),
-        (count, unit) => format!("{}{}{count}{unit}", coarse.0, coarse.1),
     }
 }
 
@@ -165,39 +136,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn durations_get_coarser_as_they_grow() {
-        const MINUTE: i64 = 60;
-        const HOUR: i64 = 60 * MINUTE;
-        const DAY: i64 = 24 * HOUR;
-        const YEAR: i64 = 365 * DAY;
-        let durations = [
-            (-2, "<invalid>"),
-            (-1, "0s"),
-            (0, "0s"),
-            (119, "119s"),
-            (2 * MINUTE, "2m"),
-            (2 * MINUTE + 1, "2m1s"),
-            (10 * MINUTE - 1, "9m59s"),
-            (10 * MINUTE + 59, "10m"),
-            (3 * HOUR - 1, "179m"),
-            (3 * HOUR, "3h"),
-            (3 * HOUR + MINUTE, "3h1m"),
-            (8 * HOUR + MINUTE, "8h"),
-            (2 * DAY - 1, "47h"),
-            (2 * DAY, "2d"),
-            (2 * DAY + HOUR, "2d1h"),
-            (8 * DAY + HOUR, "8d"),
-            (2 * YEAR - 1, "729d"),
-            (2 * YEAR, "2y"),
-            (2 * YEAR + DAY, "2y1d"),
-            (8 * YEAR + DAY, "8y"),
-        ];
-        for (seconds, text) in durations {
-            assert_eq!(human_duration(seconds), text, "{seconds}");
-        }
-    }
 
     #[test]
     fn a_time_that_is_not_one_is_unknown() {
