@@ -12,12 +12,12 @@
 //! `> ` continues a command. In the output `[..]` stands for anything within a line and a line
 //! `...` for any number of lines. `? 1` is the exit code where it is not 0.
 
+mod document;
 mod matching;
 mod scene;
 
 use std::{
     env, fs,
-    path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
 };
@@ -31,29 +31,20 @@ use crate::workspace;
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 const END_MARK: &str = "--end-of-command--";
 
-/// Runs every transcript of `conformance/kubectl/scenes`, each on a server of its own.
+/// Runs every transcript of `conformance/kubectl/scenes` and those in the documents, each on a
+/// server of its own.
 pub(super) fn run_all() -> Result<()> {
-    let folder = workspace::root().join("conformance/kubectl/scenes");
-    let entries = fs::read_dir(&folder).context("the scenes are missing")?;
-    let paths = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<Vec<PathBuf>>>()?;
-    let mut scenes: Vec<PathBuf> = paths
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|ending| ending == "console"))
-        .collect();
-    scenes.sort();
-    ensure!(
-        !scenes.is_empty(),
-        "there is no scene in {}",
-        folder.display()
-    );
     let mut failures = Vec::new();
-    for path in &scenes {
-        let name = path.file_stem().unwrap_or_default().display().to_string();
-        match run(path, &name) {
+    for path in transcripts()? {
+        let name = path
+            .trim_end_matches(".console")
+            .rsplit('/')
+            .next()
+            .unwrap_or(&path);
+        match run(&path, name) {
+            Ok(0) => {}
             Ok(commands) => println!("   {name}: {commands} commands"),
-            Err(error) => failures.push(format!("{name}: {error:#}")),
+            Err(error) => failures.push(format!("{path}: {error:#}")),
         }
     }
     if !failures.is_empty() {
@@ -62,16 +53,47 @@ pub(super) fn run_all() -> Result<()> {
     Ok(())
 }
 
-fn run(path: &Path, name: &str) -> Result<usize> {
-    let scene = scene::parse(&fs::read_to_string(path)?)?;
+fn transcripts() -> Result<Vec<String>> {
+    let files = workspace::files()?;
+    let is_scene = |path: &String| {
+        path.starts_with("conformance/kubectl/scenes/") && path.ends_with(".console")
+    };
+    let is_document =
+        |path: &String| path == "README.md" || path.starts_with("docs/") && path.ends_with(".md");
+    ensure!(
+        files.iter().any(is_scene),
+        "there is no scene in conformance/kubectl/scenes"
+    );
+    Ok(files
+        .into_iter()
+        .filter(|path| is_scene(path) || is_document(path))
+        .collect())
+}
+
+fn run(path: &str, name: &str) -> Result<usize> {
+    let text = fs::read_to_string(workspace::root().join(path))?;
+    let is_document = path.ends_with(".md");
+    let scene = scene::parse(&if is_document {
+        document::transcript(&text)
+    } else {
+        text
+    })?;
+    if scene.is_empty() {
+        return Ok(0);
+    }
     let server = Server::start(&format!("kubectl/{name}"))?;
     let mut shell = shell(&server)?;
-    for exchange in &scene {
-        if let Err(error) = play(&mut shell, exchange) {
+    let count = scene.len();
+    for exchange in scene {
+        let played = match is_document {
+            true => document::adapt(exchange, &server.url()),
+            false => Some(exchange),
+        };
+        if let Some(Err(error)) = played.map(|exchange| play(&mut shell, &exchange)) {
             bail!("{error:#}\nthe server's last words:\n{}", server.log_tail());
         }
     }
-    Ok(scene.len())
+    Ok(count)
 }
 
 fn shell(server: &Server) -> Result<Session> {

@@ -1,0 +1,99 @@
+//! Transcripts inside documents, which a reader would type into two terminals.
+
+use super::scene::Exchange;
+
+/// Where a document's server listens.
+const WRITTEN_URL: &str = "http://127.0.0.1:8080";
+const FENCE: &str = "```";
+
+/// The console blocks of a document, every line at its place.
+pub(super) fn transcript(text: &str) -> String {
+    let mut inside = false;
+    let mut transcript = String::new();
+    for line in text.lines() {
+        match line.strip_prefix(FENCE) {
+            Some(language) => inside = !inside && language == "console",
+            None if inside => transcript.push_str(line),
+            None => {}
+        }
+        transcript.push('\n');
+    }
+    transcript
+}
+
+/// What to run for what a reader types; `None` for what this run is itself a part of.
+///
+/// The server of the run stands for the one that the document starts, and a watch that a reader
+/// would end with Ctrl-C ends when it has shown what the document says.
+pub(super) fn adapt(exchange: Exchange, url: &str) -> Option<Exchange> {
+    let here = |text: &str| text.replace(WRITTEN_URL, url);
+    let Exchange {
+        line,
+        command,
+        output,
+        code,
+    } = exchange;
+    let command = match command.as_str() {
+        starts if starts.starts_with("listwatch serve") || starts == "cargo run --release" => {
+            format!("echo listening on {url}")
+        }
+        part if part.starts_with("cargo xtask") => return None,
+        endless if endless.ends_with("--watch") => {
+            let lines = output.len();
+            format!("{endless} >watch.txt 2>&1 &\nawait_lines {lines} watch.txt; end_background")
+        }
+        other => here(other),
+    };
+    let output = output.iter().map(|line| here(line)).collect();
+    Some(Exchange {
+        line,
+        command,
+        output,
+        code,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapted(command: &str, output: &[&str]) -> Option<Exchange> {
+        let exchange = Exchange {
+            line: 1,
+            command: command.to_owned(),
+            output: output.iter().map(|line| (*line).to_owned()).collect(),
+            code: 0,
+        };
+        adapt(exchange, "http://127.0.0.1:9")
+    }
+
+    #[test]
+    fn only_console_blocks_are_run_and_lines_keep_their_numbers() {
+        let text = "# Title\n```rust\nlet a;\n```\n```console\n$ true\n```\ntext\n";
+        assert_eq!(transcript(text), "\n\n\n\n\n$ true\n\n\n");
+    }
+
+    #[test]
+    fn the_running_server_stands_for_the_one_in_the_text() {
+        let started = adapted("listwatch serve", &["listening on http://127.0.0.1:8080"]).unwrap();
+        assert_eq!(started.command, "echo listening on http://127.0.0.1:9");
+        assert_eq!(started.output, ["listening on http://127.0.0.1:9"]);
+        let asked = adapted("curl http://127.0.0.1:8080/version", &[]).unwrap();
+        assert_eq!(asked.command, "curl http://127.0.0.1:9/version");
+    }
+
+    #[test]
+    fn an_endless_watch_ends_when_it_has_shown_its_lines() {
+        let watch = adapted("kubectl get pods --watch", &["NAME", "one"]).unwrap();
+        assert!(
+            watch
+                .command
+                .ends_with("await_lines 2 watch.txt; end_background")
+        );
+    }
+
+    #[test]
+    fn a_document_does_not_run_the_tests_that_run_it() {
+        assert_eq!(adapted("cargo xtask test", &[]), None);
+    }
+}
