@@ -36,7 +36,7 @@ pub use interest::{Area, Interest};
 pub use kind_cache::{KindCache, KindStats};
 pub use kind_layout::KindLayout;
 pub use snapshot::{Selection, Snapshot};
-pub use watcher::{WatchBatch, WatchError, WatchEvent, Watcher};
+pub use watcher::{WatchBatch, WatchError, WatchEvent, Watcher, WatcherStage};
 
 /// Requests to add or remove a kind that may wait; further ones wait to be accepted.
 const COMMANDS_MAX: usize = 16;

@@ -200,7 +200,7 @@ impl Fanout {
     fn found(&mut self, interest: &Interest) -> GroupId {
         let interest = Arc::new(interest.clone());
         let judge = Judge::new(&interest, &self.layout);
-        let anchor = choose_anchor(&judge, &self.layout);
+        let anchor = choose_anchor(&judge);
         self.term_anchors += usize::from(is_term(&anchor));
         let id = self.vacant.pop().unwrap_or_else(|| {
             self.groups.push(None);
@@ -292,7 +292,7 @@ impl Group {
 }
 
 /// The rarest thing that all wanted objects have.
-fn choose_anchor(judge: &Judge, layout: &KindLayout) -> Anchor {
+fn choose_anchor(judge: &Judge) -> Anchor {
     let mut buffer = Vec::new();
     let (namespace, name) = match judge.area() {
         Area::Everywhere => (None, None),
@@ -304,7 +304,7 @@ fn choose_anchor(judge: &Judge, layout: &KindLayout) -> Anchor {
         LabelTerms::AnyOf(mut any) if any.len() == 1 => any.pop(),
         LabelTerms::AnyOf(_) | LabelTerms::Beginning(_) => None,
     });
-    let term = judge.field_terms(layout).next().or(label);
+    let term = judge.field_terms().next().or(label);
     match (name, term, namespace) {
         (Some(name), _, _) => anchor(&mut buffer, b'n', namespace, name.as_bytes()),
         (None, Some(term), _) => anchor(&mut buffer, b't', namespace, term.as_bytes()),

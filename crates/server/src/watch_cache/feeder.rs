@@ -165,11 +165,8 @@ impl Feeder {
             }
         }
         let now = Instant::now();
-        let published = self
-            .writers
-            .iter_mut()
-            .flat_map(|writer| writer.publish(now));
-        let wakes = published.collect();
+        let news = self.writers.iter_mut().filter(|writer| writer.has_news());
+        let wakes = news.flat_map(|writer| writer.publish(now)).collect();
         self.applied.advance(batch.through);
         self.wake(wakes);
     }

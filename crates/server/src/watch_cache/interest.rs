@@ -1,8 +1,9 @@
 //! What a reader wants to see, and whether an object is it.
 
+use std::sync::Arc;
+
 use listwatch_api::{
     EventType,
-    object::append_escaped,
     selector::{FieldOperator, FieldSelector, LabelOperator, LabelSelector},
 };
 use listwatch_store::KeyRange;
@@ -10,7 +11,7 @@ use listwatch_store::KeyRange;
 use super::{
     cached_object::CachedObject,
     event::Event,
-    kind_layout::{KindLayout, Lookup},
+    kind_layout::{KindLayout, Lookup, escaped},
     term_index::Term,
 };
 
@@ -55,6 +56,7 @@ impl Interest {
 /// An interest made ready for one kind: fields resolved, values escaped as they are stored.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
+    layout: Arc<KindLayout>,
     area: Area,
     labels: LabelSelector,
     fields: Vec<FieldTest>,
@@ -71,14 +73,15 @@ struct FieldTest {
 enum Subject {
     Name,
     Namespace,
-    Field { index: usize, default: Box<str> },
+    Field(usize),
     Unknown,
 }
 
 impl Judge {
-    pub(super) fn new(interest: &Interest, layout: &KindLayout) -> Self {
+    pub(super) fn new(interest: &Interest, layout: &Arc<KindLayout>) -> Self {
         let tests = interest.fields.requirements().iter();
         Self {
+            layout: Arc::clone(layout),
             area: narrowed(interest, layout),
             labels: interest.labels.clone(),
             fields: tests
@@ -94,7 +97,10 @@ impl Judge {
     /// Whether the object is wanted.
     pub(super) fn selects(&self, object: &CachedObject) -> bool {
         self.area.holds(object)
-            && self.fields.iter().all(|test| test.holds(object))
+            && self
+                .fields
+                .iter()
+                .all(|test| test.holds(object, &self.layout))
             && self.labels.matches(|key| object.stored().label(key))
     }
 
@@ -116,11 +122,11 @@ impl Judge {
     }
 
     /// The terms of indexed fields that every wanted object has.
-    pub(super) fn field_terms(&self, layout: &KindLayout) -> impl Iterator<Item = Term> {
+    pub(super) fn field_terms(&self) -> impl Iterator<Item = Term> {
         self.fields.iter().filter_map(|test| match &test.subject {
-            Subject::Field { index, .. }
+            Subject::Field(index)
                 if test.operator == FieldOperator::Equals
-                    && layout.fields()[*index].lookup == Lookup::Index =>
+                    && self.layout.fields()[*index].lookup == Lookup::Index =>
             {
                 Some(Term::field(*index, &test.value))
             }
@@ -187,22 +193,17 @@ impl Subject {
         match field {
             "metadata.name" => Self::Name,
             "metadata.namespace" => Self::Namespace,
-            _ => layout
-                .field(field)
-                .map_or(Self::Unknown, |index| Self::Field {
-                    index,
-                    default: escaped(&layout.fields()[index].default),
-                }),
+            _ => layout.field(field).map_or(Self::Unknown, Self::Field),
         }
     }
 }
 
 impl FieldTest {
-    fn holds(&self, object: &CachedObject) -> bool {
+    fn holds(&self, object: &CachedObject, layout: &KindLayout) -> bool {
         let value = match &self.subject {
             Subject::Name => object.name(),
             Subject::Namespace => object.namespace().unwrap_or_default(),
-            Subject::Field { index, default } => object.stored().field(*index).unwrap_or(default),
+            Subject::Field(index) => layout.value(object.stored(), *index),
             Subject::Unknown => "",
         };
         (value == &*self.value) == (self.operator == FieldOperator::Equals)
@@ -222,12 +223,4 @@ fn narrowed(interest: &Interest, layout: &KindLayout) -> Area {
         (Area::Name(name), Some(namespace), _) => Area::NamespaceAndName(namespace, name),
         (area, _, _) => area,
     }
-}
-
-fn escaped(text: &str) -> Box<str> {
-    let mut buffer = Vec::with_capacity(text.len());
-    append_escaped(text, &mut buffer);
-    String::from_utf8(buffer)
-        .expect("escapes are ASCII and the rest was text")
-        .into()
 }

@@ -30,8 +30,20 @@ pub(super) struct Journal {
     pub(super) lifecycle: Lifecycle,
     /// States of the past, oldest first.
     kept: VecDeque<Arc<View>>,
-    /// From here on the history has every state; before, some may have been missed.
-    complete_from: Revision,
+    gap: Option<Gap>,
+}
+
+/// Revisions whose states have been missed: those between the two.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    after: Revision,
+    before: Revision,
+}
+
+impl Gap {
+    fn holds(self, revision: Revision) -> bool {
+        self.after < revision && revision < self.before
+    }
 }
 
 /// Whether the kind is still served.
@@ -58,7 +70,7 @@ impl Journal {
             fanout: Fanout::new(layout, limits.group_log_events_max),
             lifecycle: Lifecycle::Served,
             kept: VecDeque::new(),
-            complete_from: loaded,
+            gap: None,
         }
     }
 
@@ -77,6 +89,8 @@ impl Journal {
         self.history.trim(now);
         let first = self.history.first();
         self.kept.retain(|view| view.sequence >= first);
+        let floor = self.history.floor();
+        self.gap = self.gap.filter(|gap| gap.before > floor);
     }
 
     /// Keeps the newest state for later, if it is time for it.
@@ -105,14 +119,22 @@ impl Journal {
         }
     }
 
-    /// Says that between the last event and this revision changes have been missed.
-    pub(super) fn mark_gap(&mut self, until: Revision) {
-        self.complete_from = until;
+    /// Says that of what happened between the two revisions only the outcome is known.
+    pub(super) fn mark_gap(&mut self, after: Revision, before: Revision) {
+        let after = self.gap.map_or(after, |gap| gap.after);
+        self.gap = Some(Gap { after, before });
+    }
+
+    /// If the revision was missed, the next one that was not.
+    pub(super) fn missed(&self, revision: Revision) -> Option<Revision> {
+        self.gap
+            .filter(|gap| gap.holds(revision))
+            .map(|gap| gap.before)
     }
 
     /// How the state at a revision comes from `newest` or a kept one; `None` if it cannot.
     pub(super) fn recall(&self, revision: Revision, newest: &Arc<View>) -> Option<Recall> {
-        if revision < self.complete_from {
+        if self.missed(revision).is_some() {
             return None;
         }
         let Since::Places(places) = self.history.after(revision) else {

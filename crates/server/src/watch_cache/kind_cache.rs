@@ -240,7 +240,9 @@ impl KindShared {
     /// The state at a revision, from the store.
     async fn read_past(&self, revision: Revision) -> Result<Arc<View>, CacheError> {
         if let Some(view) = self.kept_past(revision) {
-            return Ok(view);
+            // What the store has forgotten must not be had through its cache either.
+            let still_there = self.store.read(Read::revision_only().at(revision)).await;
+            return Ok(still_there.map(|_| view)?);
         }
         let read = Read::newest(self.layout.range()).at(revision);
         let page = self.store.read(read).await.map_err(CacheError::from)?;

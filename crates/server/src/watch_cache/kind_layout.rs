@@ -1,12 +1,12 @@
 //! What the cache must know of a kind.
 
-use listwatch_api::object::MemberPath;
+use listwatch_api::object::{MemberPath, StoredObject, append_escaped};
 use listwatch_store::KeyRange;
 
 use crate::registry::{Scope, SelectableField};
 
-/// Selectable fields of one kind, at the most. Further ones count as absent.
-const FIELDS_MAX: usize = 64;
+/// Paths to selectable fields of one kind, at the most. Further fields count as absent.
+const PATHS_MAX: usize = 64;
 
 /// Where the objects of a kind are stored and which of their fields can be selected by.
 #[derive(Debug)]
@@ -21,9 +21,13 @@ pub struct KindLayout {
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: Box<str>,
-    /// The text of an absent value.
-    pub(super) default: Box<str>,
     pub(super) lookup: Lookup,
+    /// The text of an absent value, escaped as values are stored.
+    default: Box<str>,
+    /// Its place among the paths.
+    path: usize,
+    /// The place of the path to take when the first leads to nothing.
+    fallback: Option<usize>,
 }
 
 /// How objects with some value of a field are found.
@@ -49,7 +53,7 @@ impl KindLayout {
             paths: Vec::new(),
         };
         for field in selectable_fields {
-            if layout.field(&field.name).is_none() && layout.fields.len() < FIELDS_MAX {
+            if layout.field(&field.name).is_none() && layout.paths.len() + 2 <= PATHS_MAX {
                 layout.add(field);
             }
         }
@@ -62,15 +66,23 @@ impl KindLayout {
     }
 
     fn add(&mut self, field: &SelectableField) {
-        self.paths.push(MemberPath::new(field.path.iter().cloned()));
+        let path = self.add_path(&field.path);
+        let fallback = field.fallback.as_ref().map(|path| self.add_path(path));
         self.fields.push(Field {
             name: field.name.clone(),
-            default: field.default.clone(),
+            default: escaped(&field.default),
+            path,
+            fallback,
             lookup: match field.indexed {
                 true => Lookup::Index,
                 false => Lookup::Scan,
             },
         });
+    }
+
+    fn add_path(&mut self, members: &[Box<str>]) -> usize {
+        self.paths.push(MemberPath::new(members.iter().cloned()));
+        self.paths.len() - 1
     }
 
     pub(super) fn is_namespaced(&self) -> bool {
@@ -93,4 +105,24 @@ impl KindLayout {
     pub(super) fn field(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| &*field.name == name)
     }
+
+    /// The text of a field of an object, escaped as it is stored.
+    pub(super) fn value<'a>(&'a self, object: &'a StoredObject, index: usize) -> &'a str {
+        let field = &self.fields[index];
+        let value = object.field(field.path);
+        let value = match field.fallback {
+            Some(path) => value.filter(|text| !text.is_empty()).or(object.field(path)),
+            None => value,
+        };
+        value.unwrap_or(&field.default)
+    }
+}
+
+/// The text as it stands in stored objects.
+pub(super) fn escaped(text: &str) -> Box<str> {
+    let mut buffer = Vec::with_capacity(text.len());
+    append_escaped(text, &mut buffer);
+    String::from_utf8(buffer)
+        .expect("escapes are ASCII and the rest was text")
+        .into()
 }

@@ -97,30 +97,34 @@ impl KindWriter {
 
     /// Makes what was applied visible, and tells who is to be woken for it.
     pub(super) fn publish(&mut self, now: Instant) -> Vec<Wake> {
-        if self.pending.is_empty() {
-            return Vec::new();
-        }
         for commits in whole_commits(&self.pending) {
             self.shared.journal.write().record(commits, now);
         }
         self.pending.clear();
-        self.show();
-        self.shared.journal.write().fanout.take_wakes()
+        let view = Arc::new(self.view.clone());
+        self.shared.publish(Arc::clone(&view));
+        let mut journal = self.shared.journal.write();
+        journal.keep_newest(&view);
+        journal.fanout.take_wakes()
+    }
+
+    /// Whether something was applied that nobody sees yet.
+    pub(super) fn has_news(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// Brings the cache to a state that was read after changes had been missed: the differences
     /// become ordinary events.
     pub(super) fn reconcile(&mut self, page: Page, now: Instant) -> Vec<Wake> {
+        let applied = self.shared.applied.get().max(self.view.revision);
         let revision = page.revision;
         for change in differences(&self.view, page) {
             self.apply(change);
         }
         self.view.revision = revision;
         self.loaded = revision;
-        self.shared.journal.write().mark_gap(revision);
-        let wakes = self.publish(now);
-        self.show();
-        wakes
+        self.shared.journal.write().mark_gap(applied, revision);
+        self.publish(now)
     }
 
     /// Lets go of what is too old.
@@ -136,12 +140,6 @@ impl KindWriter {
         let mut journal = self.shared.journal.write();
         journal.lifecycle = Lifecycle::Removed;
         journal.fanout.all_wakes()
-    }
-
-    fn show(&self) {
-        let view = Arc::new(self.view.clone());
-        self.shared.publish(Arc::clone(&view));
-        self.shared.journal.write().keep_newest(&view);
     }
 }
 

@@ -103,7 +103,7 @@ impl Snapshot {
     /// For each requirement that an index answers, lists that together hold all wanted keys.
     fn indexed(&self, judge: &Judge) -> impl Iterator<Item = Vec<&Keys>> {
         let terms = &self.view.terms;
-        let fields = judge.field_terms(&self.layout);
+        let fields = judge.field_terms();
         let by_field = fields.map(|term| terms.keys(&term).into_iter().collect::<Vec<_>>());
         let by_label = judge.label_terms().map(|label| match label {
             LabelTerms::AnyOf(any) => any.iter().filter_map(|term| terms.keys(term)).collect(),

@@ -81,8 +81,7 @@ pub(super) fn visit_terms(
     }
     for (index, field) in layout.fields().iter().enumerate() {
         if field.lookup == Lookup::Index {
-            let value = object.stored().field(index).unwrap_or(&field.default);
-            term.set_field(index, value);
+            term.set_field(index, layout.value(object.stored(), index));
             visit(term.as_bytes());
         }
     }
@@ -95,7 +94,7 @@ fn same_terms(left: &CachedObject, right: &CachedObject, layout: &KindLayout) ->
     left.label_terms().eq(right.label_terms())
         && indexed
             .filter(|(_, field)| field.lookup == Lookup::Index)
-            .all(|(index, _)| left.field(index) == right.field(index))
+            .all(|(index, _)| layout.value(left, index) == layout.value(right, index))
 }
 
 /// For each term the keys of the objects that have it.

@@ -43,6 +43,19 @@ enum WatcherState {
     Expired { oldest: Revision },
 }
 
+/// Where the next events of a watcher come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatcherStage {
+    /// From what its group has at hand.
+    Live,
+    /// From the history in memory, which it looks through by itself.
+    CatchingUp,
+    /// From the store.
+    ReadingStore,
+    /// From nowhere: they have been forgotten.
+    Expired,
+}
+
 /// What a watcher needs to read from the store.
 struct StoreCursor {
     /// `None` until the store has been asked.
@@ -153,6 +166,28 @@ impl Watcher {
         self.position
     }
 
+    /// Where it would read now.
+    pub fn stage(&self) -> WatcherStage {
+        let journal = self.kind.journal.read();
+        let at_hand = |cursor: u64| {
+            let group = journal.fanout.group(self.group);
+            let next = group.from(cursor).next();
+            let is_kept = next.is_none_or(|logged| journal.history.get(logged.place).is_some());
+            cursor >= group.first() && is_kept
+        };
+        match &self.state {
+            WatcherState::Live { cursor } if at_hand(*cursor) => WatcherStage::Live,
+            WatcherState::Live { .. } | WatcherState::CatchingUp => {
+                match journal.history.after(self.position) {
+                    Since::Places(_) => WatcherStage::CatchingUp,
+                    Since::Forgotten => WatcherStage::ReadingStore,
+                }
+            }
+            WatcherState::ReadingStore(_) => WatcherStage::ReadingStore,
+            WatcherState::Expired { .. } => WatcherStage::Expired,
+        }
+    }
+
     fn step(&mut self, budget_bytes: usize) -> Result<Step, WatchError> {
         let batch = Batch::new(budget_bytes);
         match &mut self.state {
@@ -208,6 +243,10 @@ impl Watcher {
     fn read_history(&mut self, mut batch: Batch) -> Step {
         let applied = self.kind.applied.get();
         let journal = self.kind.journal.read();
+        if let Some(oldest) = journal.missed(self.position) {
+            self.state = WatcherState::Expired { oldest };
+            return Step::Continue;
+        }
         let Since::Places(places) = journal.history.after(self.position) else {
             self.state = WatcherState::ReadingStore(StoreCursor::new(self.position));
             return Step::ReadStore;

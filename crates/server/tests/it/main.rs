@@ -1,0 +1,3 @@
+//! The server tested from outside.
+
+mod watch_cache;

@@ -1,0 +1,8 @@
+//! The watch cache, as its readers and watchers see it.
+
+mod contract;
+mod gated_store;
+mod model;
+mod scenario;
+mod thing;
+mod world;
