@@ -44,6 +44,26 @@ pub fn json(value: &serde_json::Value) -> String {
     safe
 }
 
+/// The value as Go prints maps and slices (`%v`): `map[a:1 b:[x y]]`.
+pub fn display(value: &serde_json::Value) -> String {
+    use serde_json::Value;
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Array(elements) => {
+            let elements: Vec<String> = elements.iter().map(display).collect();
+            format!("[{}]", elements.join(" "))
+        }
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{name}:{}", display(value)));
+            format!("map[{}]", fields.collect::<Vec<String>>().join(" "))
+        }
+    }
+}
+
 /// Whether Go shows the character as it is (`unicode.IsPrint`).
 pub fn is_printable(character: char) -> bool {
     if character.is_ascii() {
@@ -110,6 +130,12 @@ mod tests {
     fn json_is_safe_inside_html() {
         let value = serde_json::json!({"a": "<b>&"});
         assert_eq!(json(&value), r#"{"a":"\u003cb\u003e\u0026"}"#);
+    }
+
+    #[test]
+    fn maps_and_slices_are_printed_as_go_prints_them() {
+        let value = serde_json::json!({"b": [1, "x", null], "a": {"c": true}});
+        assert_eq!(display(&value), "map[a:map[c:true] b:[1 x <nil>]]");
     }
 
     #[test]

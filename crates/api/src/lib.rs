@@ -16,6 +16,7 @@ pub mod timestamp;
 pub mod media_type;
 pub mod json;
 pub mod schema;
+pub mod patch;
 pub mod watch_event;
 pub mod field_error;
 pub mod status;

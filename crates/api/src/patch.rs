@@ -1,0 +1,182 @@
+//! Changes to an object as it is: which document describes them, and what it makes of the object.
+//!
+//! A patch is decoded once and may then be applied again and again, to each newer state of the
+//! object. Applying never changes the patch.
+
+use serde_json::Value;
+
+use crate::go_text;
+use crate::json;
+use crate::schema::{Schema, TypeId};
+use crate::status::Status;
+
+mod json_patch;
+mod merge_patch;
+mod strategic_merge_patch;
+
+pub use json_patch::JsonPatch;
+
+/// A decoded patch.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Patch {
+    /// A list of operations, RFC 6902.
+    Json(JsonPatch),
+    /// A partial object, RFC 7386.
+    Merge(Value),
+    /// A partial object whose lists are merged as the kind's schema says.
+    StrategicMerge(Value),
+}
+
+/// The kinds of patch that describe a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchFormat {
+    /// RFC 6902.
+    Json,
+    /// RFC 7386.
+    Merge,
+    /// Kubernetes' own.
+    StrategicMerge,
+}
+
+/// A patch and what is odd about its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecodedPatch {
+    /// The patch.
+    pub patch: Patch,
+    /// What a strict server refuses and others warn about: `duplicate field "data.a"`.
+    pub oddities: Vec<String>,
+}
+
+impl Patch {
+    /// Reads the body of a patch.
+    pub fn decode(format: PatchFormat, body: &[u8]) -> Result<DecodedPatch, Status> {
+        let document = json::decode(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
+        let value = document.value;
+        let (patch, oddity) = match format {
+            PatchFormat::Json => (
+                Self::Json(JsonPatch::from_value(&value)?),
+                "json patch duplicate",
+            ),
+            PatchFormat::Merge => {
+                let value = require_object(value).map_err(|error| {
+                    Status::bad_request(format!("error decoding patch: {error}"))
+                })?;
+                (Self::Merge(value), "duplicate")
+            }
+            PatchFormat::StrategicMerge => {
+                let value = require_object(value).map_err(Status::bad_request)?;
+                (Self::StrategicMerge(value), "duplicate")
+            }
+        };
+        let fields = document.duplicate_fields.iter();
+        let oddities = fields.map(|field| format!("{oddity} field {}", go_text::quote(field)));
+        Ok(DecodedPatch {
+            patch,
+            oddities: oddities.collect(),
+        })
+    }
+
+    /// What the patch makes of `object`, whose fields are those of a type in `schema`.
+    pub fn apply(
+        &self,
+        object: Value,
+        schema: &Schema,
+        object_type: TypeId,
+    ) -> Result<Value, Status> {
+        match self {
+            Self::Json(patch) => patch.apply(object),
+            Self::Merge(patch) => Ok(merge_patch::apply(object, patch)),
+            Self::StrategicMerge(patch) => {
+                strategic_merge_patch::apply(object, patch, schema, object_type)
+            }
+        }
+    }
+
+    /// What the patch makes of `object`, whose kind has no schema here. A strategic merge patch
+    /// cannot be applied then.
+    pub fn apply_without_schema(&self, object: Value) -> Result<Value, Status> {
+        match self {
+            Self::Json(patch) => patch.apply(object),
+            Self::Merge(patch) => Ok(merge_patch::apply(object, patch)),
+            Self::StrategicMerge(_) => Err(Status::bad_request(
+                "strategic merge patch format is not supported",
+            )),
+        }
+    }
+}
+
+fn require_object(value: Value) -> Result<Value, String> {
+    if value.is_object() {
+        return Ok(value);
+    }
+    let found = json::type_word(&value);
+    Err(format!(
+        "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(format: PatchFormat, body: &str) -> (u16, String) {
+        let status = Patch::decode(format, body.as_bytes()).unwrap_err();
+        (status.http_code(), status.message)
+    }
+
+    #[test]
+    fn a_body_that_is_no_patch_is_refused() {
+        for format in [
+            PatchFormat::Json,
+            PatchFormat::Merge,
+            PatchFormat::StrategicMerge,
+        ] {
+            assert_eq!(
+                refused(format, "{bad"),
+                (400, "invalid JSON patch".to_owned())
+            );
+        }
+        let list = "error decoding patch: json: cannot unmarshal object into Go value of type \
+                    []handlers.jsonPatchOp";
+        assert_eq!(
+            refused(PatchFormat::Json, r#"{"a":1}"#),
+            (400, list.to_owned())
+        );
+        let object = "json: cannot unmarshal array into Go value of type map[string]interface {}";
+        assert_eq!(
+            refused(PatchFormat::StrategicMerge, "[]"),
+            (400, object.to_owned())
+        );
+        let object = format!("error decoding patch: {object}");
+        assert_eq!(refused(PatchFormat::Merge, "[]"), (400, object));
+    }
+
+    #[test]
+    fn fields_that_stand_twice_are_reported() {
+        let body = br#"{"data":{"a":1,"a":2}}"#;
+        let decoded = Patch::decode(PatchFormat::Merge, body).unwrap();
+        assert_eq!(decoded.oddities, ["duplicate field \"data.a\""]);
+        let body = br#"[{"op":"test","op":"add","path":"/a","value":1}]"#;
+        let decoded = Patch::decode(PatchFormat::Json, body).unwrap();
+        assert_eq!(decoded.oddities, ["json patch duplicate field \"[0].op\""]);
+    }
+
+    #[test]
+    fn a_kind_without_a_schema_takes_no_strategic_merge_patch() {
+        let merge = Patch::Merge(json!({"a": 1}));
+        assert_eq!(
+            merge.apply_without_schema(json!({})).unwrap(),
+            json!({"a": 1})
+        );
+        let strategic = Patch::StrategicMerge(json!({}));
+        assert_eq!(
+            strategic
+                .apply_without_schema(json!({}))
+                .unwrap_err()
+                .http_code(),
+            400
+        );
+    }
+}
