@@ -187,7 +187,8 @@ fn json(content: &impl Serialize) -> Document {
 }
 
 impl Document {
-    fn new(body: Vec<u8>, content_type: &'static str) -> Self {
+    /// An answer with the hash of its bytes as its `ETag`.
+    pub(crate) fn new(body: Vec<u8>, content_type: &'static str) -> Self {
         Self {
             etag: format!("\"{}\"", upper_case_sha512(&body)).into(),
             body: body.into(),
