@@ -1,2 +1,42 @@
 //! The `listwatch` command.
-fn main() {}
+
+mod kubeconfig;
+mod logging;
+mod serve;
+
+use clap::{Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// A Kubernetes API server in one binary: list, then watch, and never miss a change.
+#[derive(Parser)]
+#[command(name = "listwatch", version, about, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Without a subcommand, the flags of `serve`.
+    #[command(flatten)]
+    serve: serve::Arguments,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve the Kubernetes API (the default)
+    Serve(serve::Arguments),
+}
+
+const EXAMPLES: &str = "\
+Try it:
+  listwatch                                     serve on 127.0.0.1:8080, keep data in ./listwatch-data
+  kubectl create configmap a --from-literal=x=1   in another terminal; no configuration needed
+  kubectl get configmaps --watch
+
+  listwatch serve --memory --listen 127.0.0.1:0   a throw-away server on a free port, for tests";
+
+fn main() -> anyhow::Result<()> {
+    let CommandLine { command, serve } = CommandLine::parse();
+    let Command::Serve(serve) = command.unwrap_or(Command::Serve(serve));
+    logging::start(serve.log_format);
+    serve::run(serve)
+}

@@ -1,1 +1,10 @@
-//! Who asks, may they, is there room.
+//! Is there room for one more?
+//!
+//! Who asks and whether they may comes with TLS and authentication; until then the server listens on
+//! loopback only, and this module bounds what all clients together can make it hold.
+
+mod in_flight;
+mod open_watches;
+
+pub(crate) use in_flight::InFlight;
+pub(crate) use open_watches::{OpenWatches, WatchSlot};

@@ -1,1 +1,10 @@
 //! Changes an object, then judges it.
+//!
+//! So far little: namespaces get what they always have, and content lives in namespaces that exist
+//! and are not being deleted. Defaults of all kinds, custom schemas and webhooks join here.
+
+mod defaults;
+mod namespace_lifecycle;
+
+pub(crate) use defaults::apply_defaults;
+pub(crate) use namespace_lifecycle::namespace_accepts;

@@ -18,7 +18,7 @@ const JSON: &str = "application/json";
 
 /// A ready answer.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub(crate) struct Document {
     /// What is sent.
     pub body: Bytes,
     /// The `Content-Type` to send it with.
@@ -29,7 +29,7 @@ pub struct Document {
 
 /// Which of the two roots of the API a document describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Root {
+pub(crate) enum Root {
     /// `/api`: the core group.
     Core,
     /// `/apis`: all other groups.
@@ -38,7 +38,7 @@ pub enum Root {
 
 /// The versions in which aggregated discovery is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AggregatedVersion {
+pub(crate) enum AggregatedVersion {
     /// `apidiscovery.k8s.io/v2`.
     V2,
     /// `apidiscovery.k8s.io/v2beta1`, the same under an older name.
@@ -47,7 +47,7 @@ pub enum AggregatedVersion {
 
 /// All discovery documents of one set of kinds.
 #[derive(Debug)]
-pub struct Discovery {
+pub(crate) struct Discovery {
     api_versions: Document,
     group_list: Document,
     groups: BTreeMap<Box<str>, Document>,
@@ -59,7 +59,7 @@ pub struct Discovery {
 impl Discovery {
     /// Describes these kinds in their order, those of the core group first; clients are told to
     /// reach the server at `address`.
-    pub fn build(definitions: &[Arc<Definition>], address: &str) -> Self {
+    pub(crate) fn build(definitions: &[Arc<Definition>], address: &str) -> Self {
         let groups = Group::collect(definitions);
         let core_end = groups.iter().position(|group| !group.name.is_empty());
         let (core, named) = groups.split_at(core_end.unwrap_or(groups.len()));
@@ -88,27 +88,27 @@ impl Discovery {
     }
 
     /// The document of `/api`.
-    pub fn api_versions(&self) -> &Document {
+    pub(crate) fn api_versions(&self) -> &Document {
         &self.api_versions
     }
 
     /// The document of `/apis`.
-    pub fn group_list(&self) -> &Document {
+    pub(crate) fn group_list(&self) -> &Document {
         &self.group_list
     }
 
     /// The document of `/apis/{group}`.
-    pub fn group(&self, group: &str) -> Option<&Document> {
+    pub(crate) fn group(&self, group: &str) -> Option<&Document> {
         self.groups.get(group)
     }
 
     /// The document of `/api/{version}` or `/apis/{group}/{version}`.
-    pub fn resources(&self, group: &str, version: &str) -> Option<&Document> {
+    pub(crate) fn resources(&self, group: &str, version: &str) -> Option<&Document> {
         self.resources.get(&(group.into(), version.into()))
     }
 
     /// The document of `/api` or `/apis` with all resources in it.
-    pub fn aggregated(&self, root: Root, version: AggregatedVersion) -> &Document {
+    pub(crate) fn aggregated(&self, root: Root, version: AggregatedVersion) -> &Document {
         match (root, version) {
             (Root::Core, AggregatedVersion::V2) => &self.aggregated[0],
             (Root::Core, AggregatedVersion::V2Beta1) => &self.aggregated[1],
@@ -118,7 +118,7 @@ impl Discovery {
     }
 
     /// The document of `/`.
-    pub fn paths(&self) -> &Document {
+    pub(crate) fn paths(&self) -> &Document {
         &self.paths
     }
 }

@@ -2,16 +2,26 @@
 //!
 //! The modules are listed in the order in which a request meets them.
 
-pub mod listener;
-pub mod request;
-pub mod access;
-pub mod verbs;
-pub mod discovery;
+mod listener;
+mod respond;
+mod request;
+mod access;
+mod verbs;
+mod documents;
+mod discovery;
 pub mod openapi;
 pub mod registry;
-pub mod admission;
-pub mod commit;
+mod admission;
+mod commit;
 pub mod watch_cache;
 pub mod response;
-pub mod metrics;
+mod metrics;
+mod server;
+mod bootstrap;
+mod lifecycle;
+mod settings;
 pub mod clock;
+pub mod random;
+
+pub use server::{RunningServer, StartError};
+pub use settings::Settings;

@@ -1,1 +1,294 @@
-//! What happened, counted.
+//! What happened, counted. Called by others, calls nobody.
+//!
+//! Names are kube-apiserver's where the meaning is the same, so that dashboards keep working. Labels
+//! come from the registry only: no text that a client chose is ever a label.
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
+    registry::Registry,
+};
+
+use crate::{
+    registry::{Definition, Verb},
+    request::ResourceRequest,
+};
+
+/// The kind a number is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct KindLabels {
+    pub group: String,
+    pub version: String,
+    pub resource: String,
+}
+
+/// What a request was for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct RequestLabels {
+    verb: &'static str,
+    group: String,
+    version: String,
+    resource: String,
+    subresource: String,
+    scope: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AnswerLabels {
+    verb: &'static str,
+    group: String,
+    version: String,
+    resource: String,
+    subresource: String,
+    scope: &'static str,
+    code: u16,
+}
+
+/// All counters of the server.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<AnswerLabels, Counter>,
+    durations: Family<RequestLabels, Histogram>,
+    watches: Family<KindLabels, Gauge>,
+    watch_events: Family<KindLabels, Counter>,
+    watch_event_bytes: Family<KindLabels, Counter>,
+    initial_events: Family<KindLabels, Counter>,
+    expired_watches: Family<KindLabels, Counter>,
+    returned_objects: Family<KindLabels, Counter>,
+    objects: Family<KindLabels, Gauge>,
+    revision: Gauge,
+}
+
+impl RequestLabels {
+    /// The labels of a request. Unknown methods and parts share one value.
+    pub(crate) fn new(request: &ResourceRequest, verb: Option<Verb>, method: &Method) -> Self {
+        let definition = &request.definition;
+        let part = request.subresource.as_deref().filter(|part| {
+            definition
+                .subresources
+                .iter()
+                .any(|served| *served.name == **part)
+        });
+        Self {
+            verb: verb.map_or_else(|| other_method(method), metric_verb),
+            group: definition.group.to_string(),
+            version: definition.version.to_string(),
+            resource: definition.resource.to_string(),
+            subresource: part.unwrap_or_default().to_owned(),
+            scope: match (&request.name, &request.namespace) {
+                (Some(_), _) => "resource",
+                (None, Some(_)) => "namespace",
+                (None, None) => "cluster",
+            },
+        }
+    }
+}
+
+impl KindLabels {
+    pub(crate) fn new(definition: &Definition) -> Self {
+        Self {
+            group: definition.group.to_string(),
+            version: definition.version.to_string(),
+            resource: definition.resource.to_string(),
+        }
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let durations = Family::new_with_constructor(duration_histogram as fn() -> Histogram);
+        let mut metrics = Self {
+            registry: Registry::default(),
+            requests: Family::default(),
+            durations,
+            watches: Family::default(),
+            watch_events: Family::default(),
+            watch_event_bytes: Family::default(),
+            initial_events: Family::default(),
+            expired_watches: Family::default(),
+            returned_objects: Family::default(),
+            objects: Family::default(),
+            revision: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        registry.register(
+            "apiserver_request",
+            "Requests answered",
+            self.requests.clone(),
+        );
+        registry.register(
+            "apiserver_request_duration_seconds",
+            "Time to the head of the answer",
+            self.durations.clone(),
+        );
+        registry.register(
+            "apiserver_longrunning_requests",
+            "Open watches",
+            self.watches.clone(),
+        );
+        registry.register(
+            "apiserver_watch_events",
+            "Events sent",
+            self.watch_events.clone(),
+        );
+        registry.register(
+            "apiserver_watch_events_bytes",
+            "Bytes of events sent",
+            self.watch_event_bytes.clone(),
+        );
+        registry.register(
+            "apiserver_init_events",
+            "Events sent for what existed when a watch began",
+            self.initial_events.clone(),
+        );
+        registry.register(
+            "apiserver_terminated_watchers",
+            "Watches ended because history had moved on",
+            self.expired_watches.clone(),
+        );
+        registry.register(
+            "apiserver_cache_list_returned_objects",
+            "Objects returned by lists",
+            self.returned_objects.clone(),
+        );
+        registry.register(
+            "apiserver_resource_objects",
+            "Objects stored",
+            self.objects.clone(),
+        );
+        registry.register(
+            "apiserver_watch_cache_resource_version",
+            "The newest resourceVersion that the watch cache has seen",
+            self.revision.clone(),
+        );
+    }
+
+    /// A request got its answer, or the head of it.
+    pub(crate) fn answered(&self, labels: &RequestLabels, code: StatusCode, took: Duration) {
+        self.durations
+            .get_or_create(labels)
+            .observe(took.as_secs_f64());
+        let labels = labels.clone();
+        let answer = AnswerLabels {
+            verb: labels.verb,
+            group: labels.group,
+            version: labels.version,
+            resource: labels.resource,
+            subresource: labels.subresource,
+            scope: labels.scope,
+            code: code.as_u16(),
+        };
+        self.requests.get_or_create(&answer).inc();
+    }
+
+    /// The counters of one open watch, found once and kept by it.
+    pub(crate) fn watch(&self, labels: &KindLabels) -> WatchMetrics {
+        let open = self.watches.get_or_create_owned(labels);
+        open.inc();
+        WatchMetrics {
+            open,
+            events: self.watch_events.get_or_create_owned(labels),
+            bytes: self.watch_event_bytes.get_or_create_owned(labels),
+            initial: self.initial_events.get_or_create_owned(labels),
+            expired: self.expired_watches.get_or_create_owned(labels),
+        }
+    }
+
+    /// Counts the objects that lists of a kind return.
+    pub(crate) fn listed(&self, labels: &KindLabels) -> Counter {
+        self.returned_objects.get_or_create_owned(labels)
+    }
+
+    /// How many objects of a kind there are now.
+    pub(crate) fn count_objects(&self, labels: &KindLabels, objects: usize) {
+        self.objects
+            .get_or_create(labels)
+            .set(i64::try_from(objects).unwrap_or(i64::MAX));
+    }
+
+    /// How far the watch cache is.
+    pub(crate) fn reached(&self, revision: u64) {
+        self.revision
+            .set(i64::try_from(revision).unwrap_or(i64::MAX));
+    }
+
+    /// All numbers as text.
+    pub(crate) fn render(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("writing to a string cannot fail");
+        text
+    }
+}
+
+/// The counters of one open watch; the watch counts as open until this is dropped.
+pub(crate) struct WatchMetrics {
+    open: Gauge,
+    events: Counter,
+    bytes: Counter,
+    initial: Counter,
+    expired: Counter,
+}
+
+impl WatchMetrics {
+    /// Events were sent.
+    pub(crate) fn sent(&self, events: u64, bytes: u64) {
+        self.events.inc_by(events);
+        self.bytes.inc_by(bytes);
+    }
+
+    /// Some of the events sent told of what existed before.
+    pub(crate) fn initial(&self, events: u64) {
+        self.initial.inc_by(events);
+    }
+
+    /// The watch ended because it needed what is forgotten.
+    pub(crate) fn expired(&self) {
+        self.expired.inc();
+    }
+}
+
+impl Drop for WatchMetrics {
+    fn drop(&mut self) {
+        self.open.dec();
+    }
+}
+
+fn duration_histogram() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_5, 2.0, 17))
+}
+
+fn metric_verb(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Create => "POST",
+        Verb::Delete => "DELETE",
+        Verb::DeleteCollection => "DELETECOLLECTION",
+        Verb::Get => "GET",
+        Verb::List => "LIST",
+        Verb::Patch => "PATCH",
+        Verb::Update => "PUT",
+        Verb::Watch => "WATCH",
+    }
+}
+
+fn other_method(method: &Method) -> &'static str {
+    match *method {
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
+}

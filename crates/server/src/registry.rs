@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use listwatch_api::schema::Schema;
+use serde_json::Value;
 
 mod conversion;
 mod decode;
@@ -12,8 +13,9 @@ mod kind_table;
 
 pub use decode::{DecodeError, Expected, FieldProblem};
 pub use definition::{
-    Conversion, Definition, FieldRefusal, FieldSource, Generation, Naming, Persistence,
-    PutToMissing, PutWithoutVersion, Scope, SelectableField, StatusWriting, Subresource, Verb,
+    Conversion, Definition, DeletionAnswer, FieldRefusal, FieldSource, Generation, Lifetime,
+    Naming, Persistence, PutToMissing, PutWithoutVersion, Scope, SelectableField, StatusWriting,
+    Subresource, Verb,
 };
 pub use kind_table::storage_version_hash;
 
@@ -110,6 +112,18 @@ impl Registry {
     /// All kinds, in discovery's order.
     pub fn definitions(&self) -> &[Arc<Definition>] {
         &self.definitions
+    }
+
+    /// Gives an object the status of one that nobody has looked at yet.
+    pub fn reset_status(&self, definition: &Definition, object: &mut Value) {
+        let Value::Object(members) = object else {
+            return;
+        };
+        let unset = definition.schema.map(|type_id| self.unset(type_id));
+        match unset.and_then(|mut unset| unset.remove("status")) {
+            Some(status) => drop(members.insert("status".to_owned(), status)),
+            None => drop(members.remove("status")),
+        }
     }
 
     /// The shapes that the definitions' type ids refer to.

@@ -1,1 +1,162 @@
 //! URL and headers to a typed request.
+
+mod path;
+mod query;
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderName, Method, header};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use listwatch_api::{GroupKind, GroupResource, Status};
+use tokio::time::timeout;
+
+pub(crate) use path::{Path, PathForm, ResourcePath, parse as parse_path};
+pub(crate) use query::Query;
+
+use crate::registry::{Definition, Registry, Scope, Verb};
+
+/// Bytes of one request body. A longer one is refused before it is read to its end.
+const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+/// How long a client may take to send a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A request for a resource that is served here.
+#[derive(Debug)]
+pub(crate) struct ResourceRequest {
+    /// The kind asked for.
+    pub definition: Arc<Definition>,
+    /// The namespace in the path; `None` for cluster-wide kinds and for all namespaces.
+    pub namespace: Option<String>,
+    /// The object's name; `None` for a collection.
+    pub name: Option<String>,
+    /// The part of the object.
+    pub subresource: Option<String>,
+    /// Whether the path itself asks for a watch.
+    pub form: PathForm,
+    /// The parameters.
+    pub query: Query,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// Who asks.
+    pub client: IpAddr,
+}
+
+/// What a resource path turned out to be.
+pub(crate) enum Lookup {
+    /// A resource that is served.
+    Found(Arc<Definition>),
+    /// The group and version are served, the resource is not.
+    UnknownResource,
+    /// Nothing of this group or version is served.
+    UnknownGroup,
+}
+
+/// Finds the kind that a path is about, if the path fits its scope.
+pub(crate) fn look_up(registry: &Registry, path: &ResourcePath) -> Lookup {
+    match registry.find(&path.group, &path.version, &path.resource) {
+        Some(definition) if fits(&definition, path) => Lookup::Found(definition),
+        Some(_) => Lookup::UnknownResource,
+        None if registry.version_exists(&path.group, &path.version) => Lookup::UnknownResource,
+        None => Lookup::UnknownGroup,
+    }
+}
+
+/// A cluster-wide kind has no namespace, and an object of a namespaced kind needs one.
+fn fits(definition: &Definition, path: &ResourcePath) -> bool {
+    match definition.scope {
+        Scope::Cluster => path.namespace.is_none(),
+        Scope::Namespaced => path.namespace.is_some() || path.name.is_none(),
+    }
+}
+
+impl ResourceRequest {
+    /// The verb that a method means here; `None` when the path does not know the method.
+    pub(crate) fn verb(&self, method: &Method) -> Option<Verb> {
+        let is_item = self.name.is_some();
+        let whole_cluster = self.definition.scope == Scope::Namespaced && self.namespace.is_none();
+        match *method {
+            Method::GET if self.form == PathForm::LegacyWatch => Some(Verb::Watch),
+            Method::GET if is_item => Some(Verb::Get),
+            Method::GET if self.query.typed().is_on("watch") => Some(Verb::Watch),
+            Method::GET => Some(Verb::List),
+            _ if self.form == PathForm::LegacyWatch || whole_cluster => None,
+            Method::POST if !is_item || self.subresource.is_some() => Some(Verb::Create),
+            Method::PUT if is_item => Some(Verb::Update),
+            Method::PATCH if is_item => Some(Verb::Patch),
+            Method::DELETE if is_item => Some(Verb::Delete),
+            Method::DELETE => Some(Verb::DeleteCollection),
+            _ => None,
+        }
+    }
+
+    /// The resource, as messages name it.
+    pub(crate) fn group_resource(&self) -> GroupResource<'_> {
+        GroupResource::new(&self.definition.group, &self.definition.resource)
+    }
+
+    /// The kind, as messages name it.
+    pub(crate) fn group_kind(&self) -> GroupKind<'_> {
+        GroupKind::new(&self.definition.group, &self.definition.kind)
+    }
+
+    /// The object's name; empty for a collection, where no message needs it.
+    pub(crate) fn object_name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// A header as text.
+    pub(crate) fn header(&self, name: HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The content type of the body; empty when the client does not say.
+    pub(crate) fn content_type(&self) -> &str {
+        self.header(header::CONTENT_TYPE).unwrap_or_default()
+    }
+
+    /// The same request, about one object of the collection.
+    pub(crate) fn for_object(&self, namespace: Option<&str>, name: &str) -> Self {
+        Self {
+            definition: Arc::clone(&self.definition),
+            namespace: namespace.map(str::to_owned),
+            name: Some(name.to_owned()),
+            subresource: None,
+            form: PathForm::Plain,
+            query: Query::default(),
+            headers: HeaderMap::new(),
+            client: self.client,
+        }
+    }
+}
+
+/// Reads a body to its end, within its bounds in bytes and time.
+pub(crate) async fn read_body(body: Incoming) -> Result<Bytes, Status> {
+    timeout(BODY_TIMEOUT, collect(body))
+        .await
+        .unwrap_or_else(|_| {
+            Err(Status::timeout(
+                "the body of the request did not arrive",
+                None,
+            ))
+        })
+}
+
+async fn collect(mut body: Incoming) -> Result<Bytes, Status> {
+    let mut collected = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame
+            .map_err(|error| Status::bad_request(format!("the body could not be read: {error}")))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if collected.len() + data.len() > BODY_BYTES_MAX {
+            let limit = format!("limit is {BODY_BYTES_MAX}");
+            return Err(Status::request_entity_too_large(&limit));
+        }
+        collected.extend_from_slice(&data);
+    }
+    Ok(collected.freeze())
+}

@@ -1,4 +1,23 @@
-//! Objects, lists and events to bytes.
+//! Objects, lists and events to bytes. HTTP codes are chosen here and nowhere deeper.
 
+mod accepted;
+mod body;
+mod compress;
+mod failure;
+mod format;
+mod indent;
+mod list_stream;
 pub mod partial_metadata;
 pub mod table;
+mod watch_stream;
+
+pub(crate) use accepted::{Accepted, negotiate, negotiate_list, negotiate_watch};
+pub(crate) use body::Body;
+pub(crate) use compress::{Compressor, accepts_gzip};
+pub(crate) use failure::{
+    bare, exact_list_failed, json, not_found_page, plain_text, preferences, status,
+    too_many_requests,
+};
+pub(crate) use indent::indented;
+pub(crate) use list_stream::ListPage;
+pub(crate) use watch_stream::{Beginning, Bookmarks, WatchPlan, WatchStream, error_frame};

@@ -1,1 +1,24 @@
 //! One file tells one verb's story.
+
+mod create;
+mod delete;
+mod delete_collection;
+mod get;
+mod list;
+mod part;
+mod patch;
+mod scale;
+mod submitted;
+mod update;
+mod watch;
+
+pub(crate) use create::create;
+pub(crate) use delete::delete;
+pub(crate) use delete_collection::delete_collection;
+pub(crate) use get::get;
+pub(crate) use list::list;
+pub(crate) use part::Part;
+pub(crate) use patch::patch;
+pub(crate) use scale::scale_of;
+pub(crate) use update::update;
+pub(crate) use watch::watch;

@@ -1,6 +1,6 @@
 //! One kind as the API serves it: everything a verb needs to know, and nothing it does.
 
-use listwatch_api::schema::TypeId;
+use listwatch_api::{name::NameRule, schema::TypeId};
 
 /// One resource of one served version.
 #[derive(Debug)]
@@ -51,6 +51,28 @@ pub struct Definition {
     pub put_to_missing: PutToMissing,
     /// What a PUT without a resourceVersion does.
     pub put_without_version: PutWithoutVersion,
+    /// What a DELETE that removes an object at once answers with.
+    pub deletion_answer: DeletionAnswer,
+    /// How long its objects live.
+    pub lifetime: Lifetime,
+}
+
+/// What a DELETE that removes an object at once answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletionAnswer {
+    /// A `Status` that names it.
+    Status,
+    /// The object in its last state.
+    Object,
+}
+
+/// How long the objects of a kind live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Until they are deleted.
+    Unlimited,
+    /// For as long as the server keeps events, counted from their last change.
+    Events,
 }
 
 /// Whether the objects of a kind are kept.
@@ -221,6 +243,17 @@ pub enum Naming {
     PathSegment,
     /// An IP address in its shortest form.
     IpAddress,
+}
+
+impl Naming {
+    /// The rule for names, where it is one that many kinds share.
+    pub fn rule(self) -> NameRule {
+        match self {
+            Self::DnsSubdomain => NameRule::DnsSubdomain,
+            Self::DnsLabel => NameRule::DnsLabel,
+            Self::PathSegment | Self::IpAddress => NameRule::PathSegment,
+        }
+    }
 }
 
 /// Where the value of a selected field is found.

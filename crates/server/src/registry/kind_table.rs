@@ -6,8 +6,9 @@ use listwatch_api::schema::Schema;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Conversion, Definition, FieldRefusal, Generation, Naming, Persistence, PutToMissing,
-    PutWithoutVersion, Scope, SelectableField, StatusWriting, Subresource, Verb,
+    Conversion, Definition, DeletionAnswer, FieldRefusal, Generation, Lifetime, Naming,
+    Persistence, PutToMissing, PutWithoutVersion, Scope, SelectableField, StatusWriting,
+    Subresource, Verb,
 };
 
 const ALL_VERBS: [Verb; 8] = [
@@ -139,6 +140,8 @@ impl<'a> Reader<'a> {
             naming: Naming::DnsSubdomain,
             put_to_missing: PutToMissing::Refuses,
             put_without_version: PutWithoutVersion::Overwrites,
+            deletion_answer: DeletionAnswer::Status,
+            lifetime: Lifetime::Unlimited,
         }
     }
 
@@ -151,6 +154,8 @@ impl<'a> Reader<'a> {
             }
             ("put-creates", _) => definition.put_to_missing = PutToMissing::Creates,
             ("put-versioned", _) => definition.put_without_version = PutWithoutVersion::Refuses,
+            ("delete-answers-object", _) => definition.deletion_answer = DeletionAnswer::Object,
+            ("expires", _) => definition.lifetime = Lifetime::Events,
             ("prefix", prefix) => definition.storage_prefix = format!("/registry/{prefix}/").into(),
             ("stored", api_version) => {
                 let (group, version) = split_api_version(api_version);

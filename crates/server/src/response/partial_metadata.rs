@@ -9,7 +9,7 @@ use listwatch_api::{
 
 /// The metadata of a list document.
 #[derive(Clone, Copy, Debug)]
-pub struct ListMetadata<'a> {
+pub(crate) struct ListMetadata<'a> {
     /// The version that the whole list was read at.
     pub resource_version: ResourceVersion,
     /// Where the next page begins.
@@ -20,7 +20,7 @@ pub struct ListMetadata<'a> {
 
 impl ListMetadata<'_> {
     /// The metadata of a document that holds all there is.
-    pub fn complete(resource_version: ResourceVersion) -> Self {
+    pub(crate) fn complete(resource_version: ResourceVersion) -> Self {
         Self {
             resource_version,
             continue_token: None,
@@ -29,7 +29,7 @@ impl ListMetadata<'_> {
     }
 
     /// Appends the JSON object.
-    pub fn append(&self, buffer: &mut impl BufMut) {
+    pub(crate) fn append(&self, buffer: &mut impl BufMut) {
         let version = format!(r#"{{"resourceVersion":"{}""#, self.resource_version);
         buffer.put_slice(version.as_bytes());
         if let Some(token) = self.continue_token {
@@ -48,7 +48,7 @@ impl ListMetadata<'_> {
 
 /// Appends one object as `PartialObjectMetadata`: the answer to a get, an item of a list, the
 /// object of an event.
-pub fn append_object(
+pub(super) fn append_object(
     version: MetaVersion,
     object: &StoredObject,
     resource_version: ResourceVersion,
@@ -81,14 +81,14 @@ fn header(kind: &str, version: MetaVersion) -> String {
 /// A `PartialObjectMetadataList`, written item by item.
 #[derive(Debug)]
 #[must_use]
-pub struct PartialList {
+pub(crate) struct PartialList {
     version: MetaVersion,
     separator: &'static [u8],
 }
 
 impl PartialList {
     /// Appends all that comes before the first item.
-    pub fn begin(
+    pub(crate) fn begin(
         version: MetaVersion,
         metadata: &ListMetadata<'_>,
         buffer: &mut impl BufMut,
@@ -102,7 +102,7 @@ impl PartialList {
     }
 
     /// Appends one item.
-    pub fn item(
+    pub(crate) fn item(
         &mut self,
         object: &StoredObject,
         resource_version: ResourceVersion,
@@ -114,7 +114,7 @@ impl PartialList {
     }
 
     /// Appends all that comes after the last item.
-    pub fn end(self, buffer: &mut impl BufMut) {
+    pub(crate) fn end(self, buffer: &mut impl BufMut) {
         buffer.put_slice(b"]}");
     }
 }

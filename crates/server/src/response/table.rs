@@ -28,9 +28,8 @@ mod devices;
 mod custom;
 mod json_path;
 
-pub use columns::Column;
-pub use document::{ColumnDefinitions, RowObject, Table, TableList};
-pub use printer::Printer;
+pub(super) use document::{ColumnDefinitions, RowObject, Table, TableList};
+pub(super) use printer::Printer;
 
 #[cfg(test)]
 mod test_rows;

@@ -14,7 +14,7 @@ use crate::response::partial_metadata::{ListMetadata, append_head, append_object
 
 /// How much of its object a row carries.
 #[derive(Clone, Copy, Debug)]
-pub enum RowObject<'a> {
+pub(crate) enum RowObject<'a> {
     /// Nothing.
     None,
     /// Its metadata.
@@ -25,7 +25,7 @@ pub enum RowObject<'a> {
 
 /// Whether a document says what its columns are. A watch says so only in its first event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnDefinitions {
+pub(crate) enum ColumnDefinitions {
     /// With the columns.
     Included,
     /// With `null`.
@@ -34,7 +34,7 @@ pub enum ColumnDefinitions {
 
 /// How one request wants its tables.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
+pub(crate) struct Table<'a> {
     /// The columns and cells.
     pub printer: &'a Printer,
     /// The version of the document.
@@ -48,7 +48,7 @@ pub struct Table<'a> {
 impl<'a> Table<'a> {
     /// Appends a table of one row: the answer to a get, or the object of an event. A bookmark is
     /// an object with nothing but metadata.
-    pub fn append_one(
+    pub(crate) fn append_one(
         &self,
         object: &StoredObject,
         resource_version: ResourceVersion,
@@ -62,7 +62,7 @@ impl<'a> Table<'a> {
     }
 
     /// Begins a table of many rows.
-    pub fn begin_list(
+    pub(crate) fn begin_list(
         self,
         metadata: &ListMetadata<'_>,
         buffer: &mut impl BufMut,
@@ -120,14 +120,14 @@ impl<'a> Table<'a> {
 /// A table of many rows, written one row at a time.
 #[derive(Debug)]
 #[must_use]
-pub struct TableList<'a> {
+pub(crate) struct TableList<'a> {
     table: Table<'a>,
     separator: &'static [u8],
 }
 
 impl TableList<'_> {
     /// Appends the row of one object.
-    pub fn row(
+    pub(crate) fn row(
         &mut self,
         object: &StoredObject,
         resource_version: ResourceVersion,
@@ -139,7 +139,7 @@ impl TableList<'_> {
     }
 
     /// Appends all that comes after the last row.
-    pub fn end(self, buffer: &mut impl BufMut) {
+    pub(crate) fn end(self, buffer: &mut impl BufMut) {
         buffer.put_slice(END);
     }
 }

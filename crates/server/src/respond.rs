@@ -1,0 +1,137 @@
+//! One request, from its head to its answer.
+
+use std::{net::IpAddr, sync::Arc};
+
+use http::{HeaderValue, Method, Request, Response, header};
+use hyper::body::Incoming;
+use listwatch_api::Status;
+
+use crate::{
+    documents,
+    lifecycle::Phase,
+    metrics::RequestLabels,
+    registry::Verb,
+    request::{Lookup, Path, Query, ResourceRequest, look_up, parse_path, read_body},
+    response::{self, Body},
+    server::Server,
+    verbs,
+};
+
+/// Seconds after which a client may try again that met a server on its way down.
+const SHUTDOWN_RETRY_SECONDS: u32 = 5;
+
+/// Answers a request. Never fails: what goes wrong is told to the client as a `Status`.
+pub(crate) async fn respond(
+    server: Arc<Server>,
+    client: IpAddr,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let mut response = route(&server, client, request).await;
+    let headers = response.headers_mut();
+    let audit_id = HeaderValue::from_str(&server.settings.random.uuid());
+    headers.insert("audit-id", audit_id.expect("a UUID is a header value"));
+    let private = HeaderValue::from_static("no-cache, private");
+    headers.entry(header::CACHE_CONTROL).or_insert(private);
+    response
+}
+
+async fn route(server: &Arc<Server>, client: IpAddr, request: Request<Incoming>) -> Response<Body> {
+    let path = match parse_path(request.uri().path()) {
+        Path::Resource(path) => path,
+        Path::Other => return documents::respond(server, request).await,
+        Path::Malformed => return response::not_found_page(),
+    };
+    let definition = match look_up(&server.registry, &path) {
+        Lookup::Found(definition) => definition,
+        Lookup::UnknownGroup => return response::not_found_page(),
+        Lookup::UnknownResource => {
+            let query = Query::parse(request.uri().query());
+            return response::status(&Status::unknown_resource(), request.headers(), &query);
+        }
+    };
+    let query = Query::parse(request.uri().query());
+    let (head, body) = request.into_parts();
+    let request = ResourceRequest {
+        definition,
+        namespace: path.namespace,
+        name: path.name,
+        subresource: path.subresource,
+        form: path.form,
+        query,
+        headers: head.headers.clone(),
+        client,
+    };
+    let verb = request.verb(&head.method);
+    let labels = RequestLabels::new(&request, verb, &head.method);
+    let started = tokio::time::Instant::now();
+    let call = Call {
+        server,
+        request: &request,
+        method: head.method.clone(),
+    };
+    let answered = match verb.filter(|verb| is_served(&request, *verb)) {
+        Some(verb) => call.answer(verb, Request::from_parts(head, body)).await,
+        None => Err(Status::method_not_allowed()),
+    };
+    let response = answered
+        .unwrap_or_else(|status| response::status(&status, &request.headers, &request.query));
+    server
+        .metrics
+        .answered(&labels, response.status(), started.elapsed());
+    response
+}
+
+/// Whether the kind, or the part of it that is named, can do this.
+fn is_served(request: &ResourceRequest, verb: Verb) -> bool {
+    let definition = &request.definition;
+    match &request.subresource {
+        None => definition.verbs.contains(&verb),
+        Some(name) => definition
+            .subresources
+            .iter()
+            .any(|part| *part.name == **name && part.verbs.contains(&verb)),
+    }
+}
+
+struct Call<'a> {
+    server: &'a Arc<Server>,
+    request: &'a ResourceRequest,
+    method: Method,
+}
+
+impl Call<'_> {
+    /// Takes a place among the requests in flight, then lets the verb tell its story.
+    async fn answer(&self, verb: Verb, raw: Request<Incoming>) -> Result<Response<Body>, Status> {
+        let Self {
+            server, request, ..
+        } = self;
+        if server.lifecycle.phase() == Phase::Draining {
+            return Err(Status::too_many_requests(
+                "the server is shutting down",
+                SHUTDOWN_RETRY_SECONDS,
+            ));
+        }
+        if verb == Verb::Watch {
+            return verbs::watch(server, request, raw).await;
+        }
+        let slot = match self.method {
+            Method::GET => server.in_flight.read(),
+            _ => server.in_flight.write(),
+        };
+        let Some(_slot) = slot else {
+            return Ok(response::too_many_requests());
+        };
+        match verb {
+            Verb::Get => verbs::get(server, request).await,
+            Verb::List => verbs::list(server, request).await,
+            Verb::Watch => unreachable!("answered above, where it takes no place"),
+            Verb::Create => verbs::create(server, request, read_body(raw.into_body()).await?).await,
+            Verb::Update => verbs::update(server, request, read_body(raw.into_body()).await?).await,
+            Verb::Patch => verbs::patch(server, request, read_body(raw.into_body()).await?).await,
+            Verb::Delete => verbs::delete(server, request, read_body(raw.into_body()).await?).await,
+            Verb::DeleteCollection => {
+                verbs::delete_collection(server, request, read_body(raw.into_body()).await?).await
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Answers in the form that the client accepts.
+
+use futures_util::stream;
+use http::{HeaderValue, Response, StatusCode, header};
+use listwatch_api::{
+    ResourceVersion, Status,
+    media_type::{Answer, Encoding, Layout, Origin, Representation},
+    object::StoredObject,
+};
+use serde_json::Value;
+
+use super::{
+    body::Body,
+    compress::{Compressor, accepts_gzip},
+    failure::preferences,
+    format::Format,
+    indent::{Indenter, indented},
+    list_stream::{ListPage, ListStream},
+};
+use crate::{
+    commit::Changed,
+    metrics::KindLabels,
+    request::ResourceRequest,
+    server::Server,
+    verbs::{Part, scale_of},
+    watch_cache::resource_version,
+};
+
+/// The form of the answer to one request.
+pub(crate) struct Accepted {
+    representation: Representation,
+    pub(crate) format: Format,
+}
+
+/// The form of an answer about one object.
+pub(crate) fn negotiate(server: &Server, request: &ResourceRequest) -> Result<Accepted, Status> {
+    Accepted::new(server, request, Answer::Object)
+}
+
+/// The form of an answer about a collection.
+pub(crate) fn negotiate_list(
+    server: &Server,
+    request: &ResourceRequest,
+) -> Result<Accepted, Status> {
+    Accepted::new(server, request, Answer::List)
+}
+
+/// The form of a stream.
+pub(crate) fn negotiate_watch(
+    server: &Server,
+    request: &ResourceRequest,
+) -> Result<Accepted, Status> {
+    Accepted::new(server, request, Answer::Watch)
+}
+
+impl Accepted {
+    fn new(server: &Server, request: &ResourceRequest, answer: Answer) -> Result<Self, Status> {
+        let preferences = preferences(&request.headers, &request.query);
+        let representation = preferences.negotiate(answer, Origin::BuiltIn)?;
+        let Server { registry, .. } = server;
+        let format = Format::new(registry, &request.definition, representation.transform);
+        Ok(Self {
+            representation,
+            format,
+        })
+    }
+
+    /// An answer with one stored object.
+    pub(crate) fn object(
+        &self,
+        server: &Server,
+        (object, version): (&StoredObject, Option<ResourceVersion>),
+        code: StatusCode,
+    ) -> Response<Body> {
+        let mut buffer = Vec::with_capacity(object.appended_len());
+        match version {
+            Some(version) => {
+                let now = server.settings.clock.now();
+                self.format.object(object, version, now, &mut buffer);
+            }
+            // A dry run stored nothing, so that there is no version to tell.
+            None => buffer.extend_from_slice(object.value()),
+        }
+        self.answer(buffer, code)
+    }
+
+    /// An answer with what a write has made of an object.
+    pub(crate) fn changed(
+        &self,
+        server: &Server,
+        (part, changed): (Part, &Changed),
+        code: StatusCode,
+        warnings: &[String],
+    ) -> Response<Body> {
+        let version = changed.revision.map(resource_version);
+        let mut response = if part == Part::Scale {
+            let version = version
+                .map(|version| version.to_string())
+                .unwrap_or_default();
+            self.document(&scale_of(&changed.parse(), &version), code)
+        } else {
+            let object = StoredObject::scan(changed.bytes.clone(), &[])
+                .expect("canonical bytes are what the scanner reads");
+            self.object(server, (&object, version), code)
+        };
+        for warning in warnings {
+            // What a header cannot say is left out; the write itself has happened.
+            if let Ok(text) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+                response.headers_mut().append(header::WARNING, text);
+            }
+        }
+        response
+    }
+
+    /// An answer with any JSON document.
+    pub(crate) fn document(&self, document: &Value, code: StatusCode) -> Response<Body> {
+        self.answer(document.to_string().into_bytes(), code)
+    }
+
+    /// An answer with a `Status` that is not a failure.
+    pub(crate) fn status(&self, status: &Status) -> Response<Body> {
+        let body = serde_json::to_vec(status).expect("a Status is JSON");
+        self.answer(body, StatusCode::OK)
+    }
+
+    /// An answer with a list, which is made while it is sent.
+    pub(crate) fn list(
+        &self,
+        server: &Server,
+        request: &ResourceRequest,
+        page: ListPage,
+    ) -> Response<Body> {
+        let now = server.settings.clock.now();
+        let counter = server.metrics.listed(&KindLabels::new(&request.definition));
+        let (mut stream, mut first) = ListStream::begin(page, &self.format, (now, counter));
+        if self.representation.encoding == Encoding::Yaml {
+            while let Some(piece) = stream.next() {
+                first.extend(piece);
+            }
+        }
+        if stream.is_complete() {
+            return self.answer(first, StatusCode::OK);
+        }
+        self.stream(request, first, stream)
+    }
+
+    fn stream(
+        &self,
+        request: &ResourceRequest,
+        first: Vec<u8>,
+        stream: ListStream,
+    ) -> Response<Body> {
+        let compressor = accepts_gzip(&request.headers).then(Compressor::new);
+        let is_compressed = compressor.is_some();
+        let indenter = (self.representation.layout == Layout::Indented).then(Indenter::default);
+        let pieces = Pieces {
+            first: Some(first),
+            stream,
+            indenter,
+            compressor,
+        };
+        let body = Body::stream(stream::unfold(pieces, |mut pieces| async move {
+            let piece = pieces.next()?;
+            // A large list leaves room for others between its pieces.
+            tokio::task::yield_now().await;
+            Some((piece.into(), pieces))
+        }));
+        let mut response = Response::new(body);
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        if is_compressed {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        }
+        response
+    }
+
+    /// A whole JSON document in the accepted form.
+    fn answer(&self, json: Vec<u8>, code: StatusCode) -> Response<Body> {
+        let bytes = encode(self.representation, json);
+        let mut response = Response::new(Body::Whole(bytes.into()));
+        *response.status_mut() = code;
+        let content_type = HeaderValue::from_static(self.representation.encoding.content_type());
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, content_type);
+        response
+    }
+}
+
+/// A list on its way: made, indented for people, compressed for networks.
+struct Pieces {
+    first: Option<Vec<u8>>,
+    stream: ListStream,
+    indenter: Option<Indenter>,
+    compressor: Option<Compressor>,
+}
+
+impl Pieces {
+    /// The next piece to send; `None` after the last.
+    fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let Some(mut piece) = self.first.take().or_else(|| self.stream.next()) else {
+                return self.compressor.take().map(Compressor::finish);
+            };
+            if let Some(indenter) = &mut self.indenter {
+                let mut indented = Vec::with_capacity(piece.len() * 2);
+                indenter.push(&piece, &mut indented);
+                piece = indented;
+            }
+            if let Some(compressor) = &mut self.compressor {
+                piece = compressor.push(&piece);
+            }
+            if !piece.is_empty() {
+                return Some(piece);
+            }
+        }
+    }
+}
+
+/// A JSON document in the form that was chosen.
+pub(super) fn encode(representation: Representation, json: Vec<u8>) -> Vec<u8> {
+    match (representation.encoding, representation.layout) {
+        (Encoding::Json, Layout::Compact) => {
+            let mut line = json;
+            line.push(b'\n');
+            line
+        }
+        (Encoding::Json, Layout::Indented) => indented(&json),
+        (Encoding::Yaml, _) => {
+            let value: Value = serde_json::from_slice(&json).expect("answers are made as JSON");
+            serde_saphyr::to_string(&value)
+                .expect("JSON is YAML")
+                .into_bytes()
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! How one request wants its objects, and objects made so.
+
+use std::{borrow::Cow, sync::Arc};
+
+use jiff::Timestamp;
+use listwatch_api::{
+    EventType, ResourceVersion,
+    media_type::{IncludeObject, MetaVersion, Transform},
+    object::{Header, StoredObject, to_canonical},
+};
+use serde_json::json;
+
+use super::{
+    partial_metadata::{self, ListMetadata, PartialList},
+    table::{ColumnDefinitions, Printer, RowObject, Table, TableList},
+};
+use crate::{
+    registry::{Conversion, Definition, Registry},
+    watch_cache::EncodingId,
+};
+
+/// Turns the stored objects of one kind into what one request wants.
+#[derive(Clone)]
+pub(crate) struct Format {
+    definition: Arc<Definition>,
+    transform: Transform,
+    printer: &'static Printer,
+    converter: Converter,
+}
+
+/// Turns stored objects into the version that a request speaks.
+#[derive(Clone)]
+pub(crate) struct Converter {
+    registry: Arc<Registry>,
+    conversion: Conversion,
+}
+
+/// What a bookmark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bookmark {
+    /// Everything up to here has been sent.
+    Progress,
+    /// The state has been sent; what follows are changes.
+    InitialEventsEnd,
+}
+
+/// A list that is being written, item by item.
+pub(crate) enum ListWriter {
+    Objects {
+        converter: Converter,
+        separator: &'static [u8],
+    },
+    Partial(PartialList),
+    Rows(TableList<'static>),
+}
+
+impl Format {
+    /// The format of this kind's objects.
+    pub(crate) fn new(
+        registry: &Arc<Registry>,
+        definition: &Arc<Definition>,
+        transform: Transform,
+    ) -> Self {
+        let printer = Printer::for_resource(&definition.group, &definition.resource);
+        let registry = Arc::clone(registry);
+        let converter = Converter {
+            registry,
+            conversion: definition.conversion,
+        };
+        Self {
+            definition: Arc::clone(definition),
+            transform,
+            printer,
+            converter,
+        }
+    }
+
+    /// Which frames are the same bytes as this format's; `None` for rows, which tell an age.
+    pub(crate) fn encoding(&self) -> Option<EncodingId> {
+        let conversion = match self.definition.conversion {
+            Conversion::None => 0,
+            Conversion::EventsV1 => 1,
+            Conversion::AutoscalingV1 => 2,
+        };
+        let transform = match self.transform {
+            Transform::None => 0,
+            Transform::PartialObjectMetadata {
+                version: MetaVersion::V1,
+            } => 1,
+            Transform::PartialObjectMetadata {
+                version: MetaVersion::V1Beta1,
+            } => 2,
+            Transform::Table { .. } => return None,
+        };
+        Some(EncodingId::new(conversion * 3 + transform))
+    }
+
+    /// Appends one object as a document of its own.
+    pub(crate) fn object(
+        &self,
+        object: &StoredObject,
+        version: ResourceVersion,
+        now: Timestamp,
+        buffer: &mut Vec<u8>,
+    ) {
+        self.row_or_object(object, version, (ColumnDefinitions::Included, now), buffer);
+    }
+
+    fn row_or_object(
+        &self,
+        object: &StoredObject,
+        version: ResourceVersion,
+        (columns, now): (ColumnDefinitions, Timestamp),
+        buffer: &mut Vec<u8>,
+    ) {
+        let object = self.converter.served(object);
+        self.served(&object, version, (columns, now), buffer);
+    }
+
+    /// Appends an object that is in the served version already.
+    fn served(
+        &self,
+        object: &StoredObject,
+        version: ResourceVersion,
+        (columns, now): (ColumnDefinitions, Timestamp),
+        buffer: &mut Vec<u8>,
+    ) {
+        match self.transform {
+            Transform::None => object.append(Header::Stored, version, buffer),
+            Transform::PartialObjectMetadata { version: meta } => {
+                partial_metadata::append_object(meta, object, version, buffer);
+            }
+            Transform::Table {
+                version: meta,
+                include,
+            } => {
+                self.table(meta, include, now)
+                    .append_one(object, version, columns, buffer);
+            }
+        }
+    }
+
+    /// Appends the frame of one event.
+    pub(crate) fn frame(
+        &self,
+        event_type: EventType,
+        (object, version): (&StoredObject, ResourceVersion),
+        (columns, now): (ColumnDefinitions, Timestamp),
+        buffer: &mut Vec<u8>,
+    ) {
+        begin_frame(event_type, buffer);
+        self.row_or_object(object, version, (columns, now), buffer);
+        buffer.extend_from_slice(FRAME_END);
+    }
+
+    /// Appends the frame of a bookmark: an object with nothing but its kind and a version.
+    pub(crate) fn bookmark(
+        &self,
+        bookmark: Bookmark,
+        version: ResourceVersion,
+        (columns, now): (ColumnDefinitions, Timestamp),
+        buffer: &mut Vec<u8>,
+    ) {
+        let metadata = match bookmark {
+            Bookmark::Progress => json!({}),
+            Bookmark::InitialEventsEnd => {
+                json!({"annotations": {"k8s.io/initial-events-end": "true"}})
+            }
+        };
+        let Definition { kind, .. } = &*self.definition;
+        let api_version = self.definition.api_version();
+        let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        let object = StoredObject::scan(to_canonical(&object).into(), &[])
+            .expect("canonical bytes are what the scanner reads");
+        begin_frame(EventType::Bookmark, buffer);
+        self.served(&object, version, (columns, now), buffer);
+        buffer.extend_from_slice(FRAME_END);
+    }
+
+    /// Begins a list: everything before the first item.
+    pub(crate) fn begin_list(
+        &self,
+        metadata: &ListMetadata<'_>,
+        now: Timestamp,
+        buffer: &mut Vec<u8>,
+    ) -> ListWriter {
+        match self.transform {
+            Transform::None => {
+                let Definition { list_kind, .. } = &*self.definition;
+                let api_version = self.definition.api_version();
+                let head =
+                    format!(r#"{{"kind":"{list_kind}","apiVersion":"{api_version}","metadata":"#);
+                buffer.extend_from_slice(head.as_bytes());
+                metadata.append(buffer);
+                buffer.extend_from_slice(br#","items":["#);
+                let converter = self.converter.clone();
+                ListWriter::Objects {
+                    converter,
+                    separator: b"",
+                }
+            }
+            Transform::PartialObjectMetadata { version } => {
+                ListWriter::Partial(PartialList::begin(version, metadata, buffer))
+            }
+            Transform::Table { version, include } => {
+                let table = self.table(version, include, now);
+                ListWriter::Rows(table.begin_list(metadata, buffer))
+            }
+        }
+    }
+
+    fn table(
+        &self,
+        version: MetaVersion,
+        include: IncludeObject,
+        now: Timestamp,
+    ) -> Table<'static> {
+        let row_object = match include {
+            IncludeObject::None => RowObject::None,
+            IncludeObject::Metadata => RowObject::Metadata,
+            IncludeObject::Object => RowObject::Whole(Header::Stored),
+        };
+        Table {
+            printer: self.printer,
+            version,
+            row_object,
+            now,
+        }
+    }
+}
+
+/// What follows the object of a frame.
+const FRAME_END: &[u8] = b"}\n";
+
+fn begin_frame(event_type: EventType, buffer: &mut Vec<u8>) {
+    buffer.extend_from_slice(br#"{"type":""#);
+    buffer.extend_from_slice(event_type.as_str().as_bytes());
+    buffer.extend_from_slice(br#"","object":"#);
+}
+
+impl Converter {
+    /// The object in the version that the request speaks; a copy only where that differs.
+    fn served<'a>(&self, object: &'a StoredObject) -> Cow<'a, StoredObject> {
+        if self.conversion == Conversion::None {
+            return Cow::Borrowed(object);
+        }
+        let Ok(mut value) = serde_json::from_slice(object.value()) else {
+            return Cow::Borrowed(object);
+        };
+        self.registry.to_served(self.conversion, &mut value);
+        let converted = StoredObject::scan(to_canonical(&value).into(), &[]);
+        Cow::Owned(converted.expect("canonical bytes are what the scanner reads"))
+    }
+}
+
+impl ListWriter {
+    /// Appends one item.
+    pub(crate) fn item(
+        &mut self,
+        object: &StoredObject,
+        version: ResourceVersion,
+        buffer: &mut Vec<u8>,
+    ) {
+        match self {
+            Self::Objects {
+                converter,
+                separator,
+            } => {
+                buffer.extend_from_slice(separator);
+                *separator = b",";
+                converter
+                    .served(object)
+                    .append(Header::Omitted, version, buffer);
+            }
+            Self::Partial(list) => list.item(object, version, buffer),
+            Self::Rows(list) => list.row(object, version, buffer),
+        }
+    }
+
+    /// Appends everything after the last item.
+    pub(crate) fn end(self, buffer: &mut Vec<u8>) {
+        match self {
+            Self::Objects { .. } => buffer.extend_from_slice(b"]}"),
+            Self::Partial(list) => list.end(buffer),
+            Self::Rows(list) => list.end(buffer),
+        }
+    }
+}

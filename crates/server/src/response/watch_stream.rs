@@ -1,0 +1,290 @@
+//! A watch from its first frame to its last.
+//!
+//! First the state, where it was asked for, straight from a snapshot; then events as they come;
+//! bookmarks in between and at the end. Frames that are ready together leave together.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use listwatch_api::{EventType, Status};
+use listwatch_store::Revision;
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    format::{Bookmark, Format},
+    table::ColumnDefinitions,
+};
+use crate::{
+    clock::Clock,
+    lifecycle::DrainSignal,
+    metrics::WatchMetrics,
+    watch_cache::{
+        EncodingId, Interest, Snapshot, WatchBatch, WatchError, WatchEvent, Watcher,
+        resource_version,
+    },
+};
+
+/// Bytes of frames that leave together. A watcher that does not read holds this much and no more.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// What a client asked of a watch.
+pub(crate) struct WatchPlan {
+    pub(crate) format: Format,
+    pub(crate) bookmarks: Bookmarks,
+    pub(crate) bookmark_interval: Duration,
+    pub(crate) deadline: Instant,
+    pub(crate) clock: Clock,
+}
+
+/// Where a stream begins.
+pub(crate) struct Beginning {
+    /// The state to send first.
+    pub(crate) snapshot: Option<Snapshot>,
+    /// The revision after which events are wanted.
+    pub(crate) after: Revision,
+    /// Follows them.
+    pub(crate) watcher: Watcher,
+}
+
+/// Whether a client wants to know how far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bookmarks {
+    /// No.
+    Off,
+    /// Yes.
+    On,
+    /// Yes, and also when the state has been sent completely.
+    OnWithInitialEnd,
+}
+
+/// Where a stream is.
+enum Stage {
+    /// The state is being sent; `next` is the key to go on from.
+    Initial { snapshot: Snapshot, next: Vec<u8> },
+    /// Events are sent as they come.
+    Live,
+    /// The last frame has been sent.
+    Ended,
+}
+
+/// The frames of one watch.
+pub(crate) struct WatchStream {
+    plan: WatchPlan,
+    interest: Interest,
+    stage: Stage,
+    watcher: Watcher,
+    signal: DrainSignal,
+    metrics: WatchMetrics,
+    columns: ColumnDefinitions,
+    /// The revision that the client was last told of by a bookmark, or began at.
+    told: Revision,
+    next_bookmark: Instant,
+}
+
+impl WatchStream {
+    /// A stream that sends the snapshot, if there is one, and then what the watcher sees.
+    pub(crate) fn new(
+        plan: WatchPlan,
+        Beginning {
+            snapshot,
+            after: told,
+            watcher,
+        }: Beginning,
+        interest: Interest,
+        (signal, metrics): (DrainSignal, WatchMetrics),
+    ) -> Self {
+        let next_bookmark = Instant::now() + plan.bookmark_interval;
+        let stage = match snapshot {
+            Some(snapshot) => Stage::Initial {
+                snapshot,
+                next: Vec::new(),
+            },
+            None => Stage::Live,
+        };
+        let columns = ColumnDefinitions::Included;
+        Self {
+            plan,
+            interest,
+            stage,
+            watcher,
+            signal,
+            metrics,
+            columns,
+            told,
+            next_bookmark,
+        }
+    }
+
+    /// The next frames, once there are any; `None` after the last. Cancel safe.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            match &self.stage {
+                Stage::Initial { .. } => {
+                    if let Some(frames) = self.initial_frames() {
+                        return Some(frames);
+                    }
+                }
+                Stage::Live => return self.live().await,
+                Stage::Ended => return None,
+            }
+        }
+    }
+
+    /// Frames of the state. After the last of them comes the bookmark that says so.
+    fn initial_frames(&mut self) -> Option<Bytes> {
+        let Stage::Initial { snapshot, next } = &mut self.stage else {
+            return None;
+        };
+        let mut buffer = Vec::new();
+        let (mut events, now) = (0, self.plan.clock.now());
+        let mut rest = snapshot.select(&self.interest, next);
+        let went_on = loop {
+            let Some(object) = rest.next() else {
+                break None;
+            };
+            let version = resource_version(object.revision());
+            let columns = std::mem::replace(&mut self.columns, ColumnDefinitions::Omitted);
+            let stored = (object.stored(), version);
+            self.plan
+                .format
+                .frame(EventType::Added, stored, (columns, now), &mut buffer);
+            events += 1;
+            if buffer.len() >= CHUNK_BYTES {
+                let mut after = object.key().as_bytes().to_vec();
+                after.push(0);
+                break Some(after);
+            }
+        };
+        drop(rest);
+        self.metrics.initial(events);
+        self.metrics.sent(events, buffer.len() as u64);
+        match went_on {
+            Some(key) => *next = key,
+            None => {
+                let revision = snapshot.revision();
+                self.stage = Stage::Live;
+                self.told = revision;
+                if self.plan.bookmarks == Bookmarks::OnWithInitialEnd {
+                    self.bookmark(revision, Bookmark::InitialEventsEnd, &mut buffer);
+                }
+            }
+        }
+        (!buffer.is_empty()).then(|| buffer.into())
+    }
+
+    /// Waits for events, for the time to send a bookmark, or for the end.
+    async fn live(&mut self) -> Option<Bytes> {
+        loop {
+            let wakes_at = match self.plan.bookmarks {
+                Bookmarks::Off => self.plan.deadline,
+                Bookmarks::On | Bookmarks::OnWithInitialEnd => {
+                    self.next_bookmark.min(self.plan.deadline)
+                }
+            };
+            let woken = tokio::select! {
+                biased;
+                () = self.signal.draining() => Woken::End,
+                () = sleep_until(wakes_at) => Woken::Time,
+                batch = self.watcher.next(CHUNK_BYTES) => Woken::Events(batch),
+            };
+            let frames = match woken {
+                Woken::Events(Ok(batch)) => self.event_frames(&batch),
+                Woken::Events(Err(error)) => self.failed(&error),
+                Woken::Time if wakes_at < self.plan.deadline => self.due_bookmark(),
+                Woken::Time | Woken::End => {
+                    self.stage = Stage::Ended;
+                    return self.due_bookmark();
+                }
+            };
+            if frames.is_some() {
+                return frames;
+            }
+        }
+    }
+
+    /// The frames of events, shared with every other watch that wants the same.
+    fn event_frames(&mut self, batch: &WatchBatch) -> Option<Bytes> {
+        let frames = match (self.plan.format.encoding(), batch.events.as_slice()) {
+            (Some(encoding), [event]) => self.frame(event, encoding),
+            (Some(encoding), events) => {
+                let mut buffer = Vec::with_capacity(CHUNK_BYTES);
+                for event in events {
+                    buffer.extend_from_slice(&self.frame(event, encoding));
+                }
+                buffer.into()
+            }
+            (None, events) => self.rows(events),
+        };
+        self.metrics
+            .sent(batch.events.len() as u64, frames.len() as u64);
+        (!frames.is_empty()).then_some(frames)
+    }
+
+    fn frame(&self, event: &WatchEvent, encoding: EncodingId) -> Bytes {
+        event.event.frame(event.event_type, encoding, || {
+            let mut buffer = Vec::new();
+            self.append_frame(event, ColumnDefinitions::Omitted, &mut buffer);
+            buffer.into()
+        })
+    }
+
+    /// Rows tell how old an object is, so that each watch makes its own.
+    fn rows(&mut self, events: &[WatchEvent]) -> Bytes {
+        let mut buffer = Vec::new();
+        for event in events {
+            let columns = std::mem::replace(&mut self.columns, ColumnDefinitions::Omitted);
+            self.append_frame(event, columns, &mut buffer);
+        }
+        buffer.into()
+    }
+
+    fn append_frame(&self, event: &WatchEvent, columns: ColumnDefinitions, buffer: &mut Vec<u8>) {
+        let WatchEvent { event_type, event } = event;
+        let object = event.content(*event_type).stored();
+        let version = resource_version(event.revision());
+        let now = self.plan.clock.now();
+        self.plan
+            .format
+            .frame(*event_type, (object, version), (columns, now), buffer);
+    }
+
+    /// A bookmark, if it tells the client anything that it does not know.
+    fn due_bookmark(&mut self) -> Option<Bytes> {
+        self.next_bookmark = Instant::now() + self.plan.bookmark_interval;
+        let position = self.watcher.position();
+        if self.plan.bookmarks == Bookmarks::Off || position <= self.told {
+            return None;
+        }
+        let mut buffer = Vec::new();
+        self.bookmark(position, Bookmark::Progress, &mut buffer);
+        Some(buffer.into())
+    }
+
+    fn bookmark(&mut self, revision: Revision, bookmark: Bookmark, buffer: &mut Vec<u8>) {
+        self.told = revision;
+        let columns = std::mem::replace(&mut self.columns, ColumnDefinitions::Omitted);
+        let row = (columns, self.plan.clock.now());
+        self.plan
+            .format
+            .bookmark(bookmark, resource_version(revision), row, buffer);
+    }
+
+    /// The last frame of a watch that cannot go on: why, so that the client knows what to do.
+    fn failed(&mut self, error: &WatchError) -> Option<Bytes> {
+        self.stage = Stage::Ended;
+        self.metrics.expired();
+        Some(error_frame(&Status::from(error.clone())))
+    }
+}
+
+enum Woken {
+    Events(Result<WatchBatch, WatchError>),
+    Time,
+    End,
+}
+
+/// The frame that ends a stream with a `Status`.
+pub(crate) fn error_frame(status: &Status) -> Bytes {
+    let status = serde_json::to_string(status).expect("a Status is JSON");
+    format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n").into()
+}

@@ -1,0 +1,191 @@
+//! A server and its life: load, serve, drain.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use listwatch_api::Status;
+use listwatch_store::Store;
+use tokio::{net::TcpListener, task::JoinHandle};
+
+use crate::{
+    access::{InFlight, OpenWatches},
+    bootstrap,
+    commit::{Committer, Destination, Persistence, object_key},
+    discovery::Discovery,
+    lifecycle::{Lifecycle, Phase},
+    listener,
+    metrics::{KindLabels, Metrics},
+    registry::{Definition, Lifetime, Persistence as Kept, Registry},
+    request::ResourceRequest,
+    settings::Settings,
+    watch_cache::{KindCache, KindLayout, WatchCaches},
+};
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store could not be read, or not be prepared.
+    #[error("the store could not be loaded: {0}")]
+    Store(String),
+    /// The socket has no address.
+    #[error("the listening socket is not usable: {0}")]
+    Socket(#[from] std::io::Error),
+}
+
+/// Everything that answering a request needs.
+pub(crate) struct Server {
+    pub(crate) settings: Settings,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) committer: Committer,
+    pub(crate) caches: WatchCaches,
+    pub(crate) lifecycle: Lifecycle,
+    pub(crate) in_flight: InFlight,
+    pub(crate) open_watches: Arc<OpenWatches>,
+    pub(crate) metrics: Metrics,
+    pub(crate) discovery: Discovery,
+}
+
+/// A server that answers requests until it is shut down or dropped.
+pub struct RunningServer {
+    server: Arc<Server>,
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+impl RunningServer {
+    /// Loads the store's state and begins to answer on the socket.
+    pub async fn start(
+        listener: TcpListener,
+        store: Arc<dyn Store>,
+        settings: Settings,
+    ) -> Result<Self, StartError> {
+        let address = listener.local_addr()?;
+        let registry = Registry::builtin();
+        bootstrap::run(&registry, &*store, &settings, address).await?;
+        let server = Arc::new(Server::load(registry, store, settings, address).await?);
+        server.lifecycle.advance(Phase::Serving);
+        let accepting = tokio::spawn(listener::serve(listener, Arc::clone(&server)));
+        Ok(Self {
+            server,
+            address,
+            accepting,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops taking requests, finishes those in flight, ends every watch with a last bookmark.
+    pub async fn shutdown(self) {
+        self.server.lifecycle.advance(Phase::Draining);
+        if let Err(error) = self.accepting.await {
+            tracing::error!("the listener ended badly: {error}");
+        }
+    }
+
+    /// Stops at once, as a crash would: connections are cut, nothing is finished.
+    pub fn abort(self) {
+        self.accepting.abort();
+    }
+}
+
+impl Server {
+    async fn load(
+        registry: Registry,
+        store: Arc<dyn Store>,
+        settings: Settings,
+        address: SocketAddr,
+    ) -> Result<Self, StartError> {
+        let caches = WatchCaches::start(Arc::clone(&store), layouts(&registry), settings.cache);
+        let caches = caches
+            .await
+            .map_err(|error| StartError::Store(error.to_string()))?;
+        Ok(Self {
+            discovery: Discovery::build(registry.definitions(), &address.to_string()),
+            committer: Committer::new(Arc::clone(&store)),
+            caches,
+            store,
+            lifecycle: Lifecycle::default(),
+            in_flight: InFlight::new(settings.reads_in_flight_max, settings.writes_in_flight_max),
+            open_watches: OpenWatches::new(settings.watches_max, settings.watches_per_client_max),
+            metrics: Metrics::new(),
+            registry: Arc::new(registry),
+            settings,
+        })
+    }
+
+    /// The cache of the kind that a request is about.
+    pub(crate) fn cache(&self, definition: &Definition) -> Result<KindCache, Status> {
+        self.caches
+            .kind(&definition.storage_prefix)
+            .ok_or_else(Status::unknown_resource)
+    }
+
+    /// The namespaces.
+    pub(crate) fn namespaces(&self) -> KindCache {
+        self.caches
+            .kind(NAMESPACES_PREFIX)
+            .expect("namespaces are always served")
+    }
+
+    /// Where the object with this name is written.
+    pub(crate) fn destination(
+        &self,
+        request: &ResourceRequest,
+        name: &str,
+        persistence: Persistence,
+    ) -> Destination {
+        let definition = &request.definition;
+        let lifetime = match definition.lifetime {
+            Lifetime::Events => Some(self.settings.event_lifetime),
+            Lifetime::Unlimited => None,
+        };
+        let key = object_key(definition, request.namespace.as_deref(), name);
+        Destination {
+            key,
+            lifetime,
+            persistence,
+        }
+    }
+
+    /// Brings the numbers up to date that are only read when somebody looks.
+    pub(crate) fn refresh_gauges(&self) {
+        self.metrics.reached(self.caches.revision().get());
+        for definition in self.registry.definitions() {
+            if let Some(cache) = self.caches.kind(&definition.storage_prefix) {
+                self.metrics
+                    .count_objects(&KindLabels::new(definition), cache.latest().len());
+            }
+        }
+    }
+}
+
+/// Where namespaces are stored.
+const NAMESPACES_PREFIX: &str = "/registry/namespaces/";
+
+/// One layout for each storage prefix; versions of one kind share it.
+fn layouts(registry: &Registry) -> Vec<KindLayout> {
+    let mut layouts: Vec<KindLayout> = Vec::new();
+    let stored = registry
+        .definitions()
+        .iter()
+        .filter(|it| it.persistence == Kept::Stored);
+    for definition in stored {
+        let known = layouts
+            .iter()
+            .any(|it| *it.storage_prefix() == *definition.storage_prefix);
+        if known {
+            continue;
+        }
+        let prefix = definition.storage_prefix.clone();
+        let sharing = registry
+            .definitions()
+            .iter()
+            .filter(|it| it.storage_prefix == prefix);
+        let fields = sharing.flat_map(|it| &it.selectable_fields);
+        layouts.push(KindLayout::new(prefix.clone(), definition.scope, fields));
+    }
+    layouts
+}

@@ -1,0 +1,47 @@
+//! What whoever starts a server may choose.
+
+use std::time::Duration;
+
+use crate::{clock::Clock, random::Random, watch_cache::CacheLimits};
+
+/// The server's settings. The defaults suit one machine.
+#[derive(Clone)]
+pub struct Settings {
+    /// How often a watch that allows bookmarks gets one while nothing happens.
+    pub bookmark_interval: Duration,
+    /// How long events live after their last change.
+    pub event_lifetime: Duration,
+    /// The shortest life of a watch that named none; each gets up to twice as long.
+    pub watch_lifetime_min: Duration,
+    /// Reads answered at one time. At the bound the answer is 429 with Retry-After.
+    pub reads_in_flight_max: usize,
+    /// Writes answered at one time. At the bound the answer is 429 with Retry-After.
+    pub writes_in_flight_max: usize,
+    /// Watches open at one time. At the bound the answer is 429 with Retry-After.
+    pub watches_max: usize,
+    /// Watches of one client address open at one time. At the bound the answer is 429.
+    pub watches_per_client_max: usize,
+    /// What the watch cache may hold.
+    pub cache: CacheLimits,
+    /// Wall time.
+    pub clock: Clock,
+    /// Chance.
+    pub random: Random,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            bookmark_interval: Duration::from_secs(5),
+            event_lifetime: Duration::from_secs(60 * 60),
+            watch_lifetime_min: Duration::from_secs(30 * 60),
+            reads_in_flight_max: 400,
+            writes_in_flight_max: 400,
+            watches_max: 100_000,
+            watches_per_client_max: 50_000,
+            cache: CacheLimits::default(),
+            clock: Clock::system(),
+            random: Random::system(),
+        }
+    }
+}

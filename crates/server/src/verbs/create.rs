@@ -1,0 +1,147 @@
+//! POST: a new object gets a name, an identity and a place in the store.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use listwatch_api::{Reason, Status, write_options::WriteOptions};
+use serde_json::{Value, json};
+
+use super::{
+    part::Part,
+    submitted::{self, Submitted},
+};
+use crate::{
+    admission,
+    commit::{Changed, Next, Persistence, metadata_mut, metadata_text, stamp_new},
+    random::Random,
+    registry::StatusWriting,
+    request::ResourceRequest,
+    response::{self, Body},
+    server::Server,
+};
+
+/// How many generated names are tried before the client is told that none was free.
+const GENERATED_NAMES_MAX: usize = 8;
+
+/// Creates the object that a body describes.
+pub(crate) async fn create(
+    server: &Arc<Server>,
+    request: &ResourceRequest,
+    body: Bytes,
+) -> Result<Response<Body>, Status> {
+    let accept = response::negotiate(server, request)?;
+    let options = WriteOptions::create(request.query.typed())?;
+    if request.subresource.is_some() {
+        return Err(Status::unknown_resource());
+    }
+    let Submitted { object, warnings } =
+        submitted::decode(server, request, &body, options.field_validation)?;
+    refuse_foreign_claims(request, &object)?;
+    let object_name = metadata_text(&object, "name").unwrap_or_default();
+    admission::namespace_accepts(server, request, object_name).await?;
+    let created = insert(server, request, object, options.dry_run.into()).await?;
+    Ok(accept.changed(
+        server,
+        (Part::Main, &created),
+        StatusCode::CREATED,
+        &warnings,
+    ))
+}
+
+/// A new object has no version yet, and belongs where the path says.
+fn refuse_foreign_claims(request: &ResourceRequest, object: &Value) -> Result<(), Status> {
+    if metadata_text(object, "resourceVersion").is_some() {
+        let message = "resourceVersion should not be set on objects to be created";
+        return Err(Status::bad_request(message));
+    }
+    submitted::refuse_other_namespace(request, object)
+}
+
+/// Names, stamps, checks and stores a new object.
+async fn insert(
+    server: &Server,
+    request: &ResourceRequest,
+    mut object: Value,
+    persistence: Persistence,
+) -> Result<Changed, Status> {
+    prepare(server, request, &mut object);
+    let base = match (
+        metadata_text(&object, "name"),
+        metadata_text(&object, "generateName"),
+    ) {
+        (None, Some(base)) => base.to_owned(),
+        _ => return put_new(server, request, &object, persistence).await,
+    };
+    let mut attempt = 1;
+    loop {
+        let generated = generate_name(&base, &server.settings.random);
+        metadata_mut(&mut object).insert("name".to_owned(), json!(generated));
+        match put_new(server, request, &object, persistence).await {
+            Err(status) if is_taken(&status) && attempt < GENERATED_NAMES_MAX => attempt += 1,
+            Err(status) if is_taken(&status) => {
+                let resource = request.group_resource();
+                return Err(Status::generate_name_conflict(resource, &generated));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn generate_name(base: &str, random: &Random) -> String {
+    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut name = base.to_owned();
+    name.truncate(58);
+    for _ in 0..5 {
+        name.push(char::from(ALPHABET[random.below(27) as usize]));
+    }
+    name
+}
+
+fn is_taken(status: &Status) -> bool {
+    status.reason == Some(Reason::AlreadyExists)
+}
+
+/// Gives a new object everything that the server decides.
+pub(super) fn prepare(server: &Server, request: &ResourceRequest, object: &mut Value) {
+    let definition = &request.definition;
+    let metadata = metadata_mut(object);
+    metadata.remove("resourceVersion");
+    metadata.remove("managedFields");
+    let settings = &server.settings;
+    let namespace = request.namespace.as_deref();
+    stamp_new(
+        definition,
+        object,
+        namespace,
+        (&settings.clock, &settings.random),
+    );
+    if definition.status == StatusWriting::Separate {
+        server.registry.reset_status(definition, object);
+    }
+    admission::apply_defaults(definition, object);
+}
+
+/// Refuses a new object whose metadata breaks the rules of its kind.
+pub(super) fn check(request: &ResourceRequest, object: &Value) -> Result<(), Status> {
+    let _ = (request, object);
+    Ok(())
+}
+
+async fn put_new(
+    server: &Server,
+    request: &ResourceRequest,
+    object: &Value,
+    persistence: Persistence,
+) -> Result<Changed, Status> {
+    check(request, object)?;
+    let name = metadata_text(object, "name").unwrap_or_default();
+    let destination = server.destination(request, name, persistence);
+    let created = server
+        .committer
+        .change(&destination, |current| match current {
+            None => Ok(Next::Put(object.clone())),
+            Some(_) => Err(Status::already_exists(request.group_resource(), name)),
+        });
+    created.await
+}

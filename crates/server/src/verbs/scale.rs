@@ -1,0 +1,134 @@
+//! The `scale` part of an object: how many replicas, and nothing else.
+
+use listwatch_api::Status;
+use serde_json::{Map, Value, json};
+
+use crate::commit::metadata;
+
+/// Members of `metadata` that a Scale shows.
+const SHOWN: [&str; 4] = ["name", "namespace", "uid", "creationTimestamp"];
+
+/// The Scale of an object, with the resourceVersion of the object itself.
+pub(crate) fn scale_of(object: &Value, resource_version: &str) -> Value {
+    let stored = metadata(object);
+    let mut shown: Map<String, Value> = SHOWN
+        .into_iter()
+        .filter_map(|member| Some((member.to_owned(), stored.get(member)?.clone())))
+        .collect();
+    shown.insert("resourceVersion".to_owned(), json!(resource_version));
+    let mut status = json!({ "replicas": object["status"]["replicas"].as_i64().unwrap_or(0) });
+    if let Some(selector) = selector_text(&object["spec"]["selector"]) {
+        status["selector"] = json!(selector);
+    }
+    let mut spec = Map::new();
+    if let Some(replicas) = object["spec"]["replicas"]
+        .as_i64()
+        .filter(|count| *count != 0)
+    {
+        spec.insert("replicas".to_owned(), json!(replicas));
+    }
+    json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": shown,
+        "spec": spec,
+        "status": status,
+    })
+}
+
+/// The object with as many replicas as a Scale says.
+pub(super) fn scaled(object: &Value, scale: &Value) -> Result<Value, Status> {
+    let wanted = match &scale["spec"]["replicas"] {
+        Value::Null => Some(0),
+        replicas => replicas.as_i64(),
+    };
+    let Some(replicas) = wanted.filter(|count| *count >= 0 && *count <= i64::from(i32::MAX)) else {
+        let message = "spec.replicas: Invalid value: must be greater than or equal to 0";
+        return Err(Status::bad_request(message));
+    };
+    let mut scaled = object.clone();
+    scaled["spec"]["replicas"] = json!(replicas);
+    Ok(scaled)
+}
+
+/// A selector as the text in which clients write it.
+fn selector_text(selector: &Value) -> Option<String> {
+    let members = selector.as_object()?;
+    if !members.contains_key("matchLabels") && !members.contains_key("matchExpressions") {
+        return Some(equalities(members));
+    }
+    let labels = members
+        .get("matchLabels")
+        .and_then(Value::as_object)
+        .map(equalities);
+    let expressions = members.get("matchExpressions").and_then(Value::as_array);
+    let written = expressions
+        .into_iter()
+        .flatten()
+        .filter_map(expression_text);
+    let parts: Vec<String> = labels.into_iter().chain(written).collect();
+    Some(parts.join(","))
+}
+
+fn equalities(labels: &Map<String, Value>) -> String {
+    let pairs = labels
+        .iter()
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or("")));
+    pairs.collect::<Vec<_>>().join(",")
+}
+
+fn expression_text(expression: &Value) -> Option<String> {
+    let key = expression["key"].as_str()?;
+    let values = || {
+        let listed = expression["values"].as_array().into_iter().flatten();
+        let mut texts: Vec<&str> = listed.filter_map(Value::as_str).collect();
+        texts.sort_unstable();
+        texts.join(",")
+    };
+    match expression["operator"].as_str()? {
+        "In" => Some(format!("{key} in ({})", values())),
+        "NotIn" => Some(format!("{key} notin ({})", values())),
+        "Exists" => Some(key.to_owned()),
+        "DoesNotExist" => Some(format!("!{key}")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_shows_replicas_and_selector() {
+        let deployment = json!({
+            "metadata": {"name": "d", "namespace": "default", "uid": "u", "labels": {"x": "y"}},
+            "spec": {"replicas": 7, "selector": {"matchLabels": {"a": "b"}}},
+            "status": {},
+        });
+        let scale = scale_of(&deployment, "277");
+        assert_eq!(scale["spec"], json!({"replicas": 7}));
+        assert_eq!(scale["status"], json!({"replicas": 0, "selector": "a=b"}));
+        let shown = json!({
+            "name": "d", "namespace": "default", "uid": "u", "resourceVersion": "277",
+        });
+        assert_eq!(scale["metadata"], shown);
+    }
+
+    #[test]
+    fn expressions_are_written_as_clients_write_them() {
+        let selector = json!({"matchExpressions": [
+            {"key": "a", "operator": "In", "values": ["2", "1"]},
+            {"key": "b", "operator": "Exists"},
+            {"key": "c", "operator": "DoesNotExist"},
+        ]});
+        assert_eq!(selector_text(&selector).unwrap(), "a in (1,2),b,!c");
+    }
+
+    #[test]
+    fn replicas_below_zero_are_refused() {
+        let object = json!({"spec": {"replicas": 1}});
+        assert!(scaled(&object, &json!({"spec": {"replicas": -1}})).is_err());
+        let grown = scaled(&object, &json!({"spec": {"replicas": 3}})).unwrap();
+        assert_eq!(grown["spec"]["replicas"], json!(3));
+    }
+}

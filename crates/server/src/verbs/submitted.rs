@@ -1,0 +1,163 @@
+//! What a client sent, made into an object of the kind it must be.
+
+use bytes::Bytes;
+use listwatch_api::{
+    Status,
+    json::{self, Document},
+    media_type::BodyEncoding,
+    write_options::{DeleteOptions, FieldValidation},
+};
+use serde_json::Value;
+
+use super::part::Part;
+use crate::{
+    commit::metadata_text,
+    registry::{Expected, FieldProblem},
+    request::ResourceRequest,
+    server::Server,
+};
+
+/// An object in the stored version of its kind, and what the client should know about it.
+pub(super) struct Submitted {
+    pub(super) object: Value,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Reads the object in a body.
+pub(super) fn decode(
+    server: &Server,
+    request: &ResourceRequest,
+    body: &Bytes,
+    validation: FieldValidation,
+) -> Result<Submitted, Status> {
+    let expected = expected(request);
+    let encoding = BodyEncoding::parse(request.content_type())?;
+    let parsed = parse(encoding, body);
+    let document = parsed
+        .map_err(|reason| Status::bad_request(expected.unrecognized(&reason, body).to_string()))?;
+    check(server, request, document, (body, validation))
+}
+
+/// Makes what a patch has made of an object an object of its kind again.
+pub(super) fn decode_patched(
+    server: &Server,
+    request: &ResourceRequest,
+    value: Value,
+    validation: FieldValidation,
+) -> Result<Submitted, Status> {
+    let document = Document {
+        value,
+        duplicate_fields: Vec::new(),
+    };
+    check(server, request, document, (&Bytes::new(), validation))
+}
+
+fn check(
+    server: &Server,
+    request: &ResourceRequest,
+    Document {
+        value: mut object,
+        duplicate_fields,
+    }: Document,
+    (body, validation): (&Bytes, FieldValidation),
+) -> Result<Submitted, Status> {
+    let expected = expected(request);
+    let bad_request = |error: crate::registry::DecodeError| Status::bad_request(error.to_string());
+    let mut problems = server
+        .registry
+        .decode(expected, &mut object, body)
+        .map_err(bad_request)?;
+    problems.extend(duplicate_fields.into_iter().map(FieldProblem::Duplicate));
+    let warnings = match validation {
+        FieldValidation::Ignore => Vec::new(),
+        FieldValidation::Warn => problems.iter().map(ToString::to_string).collect(),
+        FieldValidation::Strict => match expected.refuse_problems(&problems) {
+            Some(refusal) => return Err(bad_request(refusal)),
+            None => Vec::new(),
+        },
+    };
+    if Part::of(request)? != Part::Scale {
+        server
+            .registry
+            .to_stored(request.definition.conversion, &mut object);
+    }
+    Ok(Submitted { object, warnings })
+}
+
+/// The kind that a path speaks.
+pub(super) fn expected(request: &ResourceRequest) -> Expected<'_> {
+    let definition = &request.definition;
+    let part = request
+        .subresource
+        .as_deref()
+        .and_then(|name| definition.subresource(name));
+    match part {
+        Some(part) => Expected::of_subresource(definition, part),
+        None => Expected::from(&**definition),
+    }
+}
+
+fn parse(encoding: BodyEncoding, body: &[u8]) -> Result<Document, String> {
+    match encoding {
+        BodyEncoding::Json => json::decode(body)
+            .map_err(|error| format!("couldn't get version/kind; json parse error: {error}")),
+        BodyEncoding::Yaml => serde_saphyr::from_slice(body)
+            .map(|value| Document {
+                value,
+                duplicate_fields: Vec::new(),
+            })
+            .map_err(|error| error.to_string()),
+    }
+}
+
+/// The options of a delete: from the body if there is one, else from the parameters.
+pub(super) fn delete_options(
+    request: &ResourceRequest,
+    body: &Bytes,
+) -> Result<DeleteOptions, Status> {
+    if body.is_empty() {
+        return DeleteOptions::from_query(request.query.typed());
+    }
+    let encoding = BodyEncoding::parse(request.content_type())?;
+    let document = parse(encoding, body).map_err(Status::bad_request)?;
+    DeleteOptions::from_body(&document.value)
+}
+
+/// Refuses an object that names another namespace than the path.
+pub(super) fn refuse_other_namespace(
+    request: &ResourceRequest,
+    object: &Value,
+) -> Result<(), Status> {
+    match (metadata_text(object, "namespace"), &request.namespace) {
+        (Some(named), Some(namespace)) if named != namespace => Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an object that names another object than the path.
+pub(super) fn refuse_other_name(request: &ResourceRequest, object: &Value) -> Result<(), Status> {
+    let expected = request.object_name();
+    let Some(name) = metadata_text(object, "name") else {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({expected} based on URL) was undeterminable: name must be \
+             provided"
+        )));
+    };
+    if name != expected {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({expected})"
+        )));
+    }
+    match (
+        metadata_text(object, "namespace"),
+        request.namespace.as_deref(),
+    ) {
+        (Some(named), Some(namespace)) if named != namespace => Err(Status::bad_request(format!(
+            "the namespace of the object ({named}) does not match the namespace on the request \
+             ({namespace})"
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,139 @@
+//! PUT: an object is replaced, if it is still the one that the client saw.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use listwatch_api::{FieldError, FieldPath, Status, write_options::WriteOptions};
+use serde_json::Value;
+
+use super::{
+    create,
+    part::Part,
+    scale,
+    submitted::{self, Submitted},
+};
+use crate::{
+    commit::{
+        Current, Next, Outcome, carry_over, deletion_is_complete, metadata_mut, metadata_text,
+    },
+    registry::{PutToMissing, PutWithoutVersion},
+    request::ResourceRequest,
+    response::{self, Body},
+    server::Server,
+};
+
+/// Replaces an object, or one part of it, by what a body describes.
+pub(crate) async fn update(
+    server: &Arc<Server>,
+    request: &ResourceRequest,
+    body: Bytes,
+) -> Result<Response<Body>, Status> {
+    let accept = response::negotiate(server, request)?;
+    let options = WriteOptions::update(request.query.typed())?;
+    let part = Part::of(request)?;
+    let Submitted { object, warnings } =
+        submitted::decode(server, request, &body, options.field_validation)?;
+    submitted::refuse_other_name(request, &object)?;
+    let name = request.object_name();
+    let destination = server.destination(request, name, options.dry_run.into());
+    let changed = server
+        .committer
+        .change(&destination, |current| match current {
+            Some(current) => replace(request, part, current, object.clone()),
+            None => put_to_missing(server, request, object.clone()),
+        })
+        .await?;
+    let code = match changed.outcome {
+        Outcome::Created => StatusCode::CREATED,
+        Outcome::Updated | Outcome::Removed => StatusCode::OK,
+    };
+    Ok(accept.changed(server, (part, &changed), code, &warnings))
+}
+
+/// What a replacement makes of the stored object.
+fn replace(
+    request: &ResourceRequest,
+    part: Part,
+    current: &Current,
+    submitted: Value,
+) -> Result<Next, Status> {
+    refuse_stale(request, current, &submitted)?;
+    let next = match part {
+        Part::Scale => scale::scaled(&current.object, &submitted)?,
+        _ => submitted,
+    };
+    settle(request, part, current, next)
+}
+
+/// Lets the part of the path change what it may, keeps the rest, and checks the result.
+pub(super) fn settle(
+    request: &ResourceRequest,
+    part: Part,
+    current: &Current,
+    mut next: Value,
+) -> Result<Next, Status> {
+    let definition = &request.definition;
+    metadata_mut(&mut next).remove("resourceVersion");
+    metadata_mut(&mut next).remove("managedFields");
+    part.keep_the_rest(definition, &current.object, &mut next);
+    carry_over(definition, &current.object, &mut next);
+    if deletion_is_complete(definition, &next) {
+        return Ok(Next::Remove(next));
+    }
+    Ok(Next::Put(next))
+}
+
+/// Refuses an update of an object that has changed since the client saw it, or of another object.
+pub(super) fn refuse_stale(
+    request: &ResourceRequest,
+    current: &Current,
+    submitted: &Value,
+) -> Result<(), Status> {
+    let resource = request.group_resource();
+    let name = request.object_name();
+    match metadata_text(submitted, "resourceVersion") {
+        Some(version) if version != current.stored.revision.to_string() => {
+            return Err(Status::modified_meanwhile(resource, name));
+        }
+        None if request.definition.put_without_version == PutWithoutVersion::Refuses => {
+            let field = FieldPath::new("metadata").child("resourceVersion");
+            let error = FieldError::invalid(&field, 0, "must be specified for an update");
+            return Err(Status::invalid(request.group_kind(), name, &[error]));
+        }
+        _ => {}
+    }
+    let stored_uid = metadata_text(&current.object, "uid").unwrap_or_default();
+    match metadata_text(submitted, "uid") {
+        Some(uid) if uid != stored_uid => {
+            let key = String::from_utf8_lossy(current.stored.key.as_bytes());
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
+                 AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in \
+                 object meta: {stored_uid}"
+            );
+            Err(Status::conflict(resource, name, &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Some kinds are created by a PUT; for the others a missing object is an error.
+fn put_to_missing(
+    server: &Server,
+    request: &ResourceRequest,
+    mut object: Value,
+) -> Result<Next, Status> {
+    let missing = || Status::not_found(request.group_resource(), request.object_name());
+    if request.definition.put_to_missing == PutToMissing::Refuses || request.subresource.is_some() {
+        return Err(missing());
+    }
+    if metadata_text(&object, "resourceVersion").is_some()
+        || metadata_text(&object, "uid").is_some()
+    {
+        return Err(missing());
+    }
+    create::prepare(server, request, &mut object);
+    create::check(request, &object)?;
+    Ok(Next::Put(object))
+}

@@ -1,0 +1,117 @@
+//! The same frames over a WebSocket, for clients behind proxies that hold back streams.
+
+use futures_util::{SinkExt, StreamExt};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use hyper::{body::Incoming, upgrade::Upgraded};
+use hyper_util::rt::TokioIo;
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Message, Utf8Bytes,
+        handshake::derive_accept_key,
+        protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode},
+    },
+};
+
+use super::Frames;
+use crate::response::Body;
+
+/// Bytes of one message from the client, which has nothing to say. A longer one ends the stream.
+const RECEIVED_BYTES_MAX: usize = 4 * 1024;
+
+/// A client's wish for a WebSocket.
+pub(super) struct Upgrade {
+    accept_key: String,
+    protocol: Option<HeaderValue>,
+}
+
+/// Whether a request asks for a WebSocket; the bare code of the refusal when it asks badly.
+pub(super) fn requested(headers: &HeaderMap) -> Result<Option<Upgrade>, StatusCode> {
+    let wanted = has_token(headers, &header::CONNECTION, "upgrade")
+        && has_token(headers, &header::UPGRADE, "websocket");
+    if !wanted {
+        return Ok(None);
+    }
+    let version = headers.get(header::SEC_WEBSOCKET_VERSION);
+    let key = headers.get(header::SEC_WEBSOCKET_KEY);
+    let (Some(key), Some(b"13")) = (key, version.map(HeaderValue::as_bytes)) else {
+        return Err(StatusCode::BAD_REQUEST);
+    };
+    if !headers.contains_key(header::ORIGIN) {
+        return Err(StatusCode::FORBIDDEN);
+    }
+    let protocol = headers.get(header::SEC_WEBSOCKET_PROTOCOL).cloned();
+    let single = protocol.filter(|value| !value.as_bytes().contains(&b','));
+    Ok(Some(Upgrade {
+        accept_key: derive_accept_key(key.as_bytes()),
+        protocol: single,
+    }))
+}
+
+impl Upgrade {
+    /// Switches protocols, and sends the frames once that has happened.
+    pub(super) fn accept(self, request: Request<Incoming>, frames: Frames) -> Response<Body> {
+        tokio::spawn(async move {
+            match hyper::upgrade::on(request).await {
+                Ok(upgraded) => send(upgraded, frames).await,
+                Err(error) => tracing::debug!("a WebSocket was not opened: {error}"),
+            }
+        });
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        let accept_key = HeaderValue::from_str(&self.accept_key);
+        let accept_key = accept_key.expect("base64 is a header value");
+        headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept_key);
+        if let Some(protocol) = self.protocol {
+            headers.insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
+        }
+        response
+    }
+}
+
+/// Sends each line as a text message; what the client says is read and dropped.
+async fn send(upgraded: Upgraded, mut frames: Frames) {
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(RECEIVED_BYTES_MAX))
+        .max_frame_size(Some(RECEIVED_BYTES_MAX));
+    let io = TokioIo::new(upgraded);
+    let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+    let (mut sink, mut received) = socket.split();
+    loop {
+        let lines = tokio::select! {
+            lines = frames.next() => lines,
+            message = received.next() => match message {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => continue,
+            },
+        };
+        let Some(lines) = lines else { break };
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            let Ok(text) = Utf8Bytes::try_from(lines.slice_ref(line)) else {
+                return;
+            };
+            if sink.feed(Message::Text(text)).await.is_err() {
+                return;
+            }
+        }
+        if sink.flush().await.is_err() {
+            return;
+        }
+    }
+    let normal = CloseFrame {
+        code: CloseCode::Normal,
+        reason: Utf8Bytes::default(),
+    };
+    // The client may be gone already, which is the same to us.
+    let _ = sink.send(Message::Close(Some(normal))).await;
+}
+
+fn has_token(headers: &HeaderMap, name: &header::HeaderName, token: &str) -> bool {
+    let values = headers.get_all(name);
+    let texts = values.iter().filter_map(|value| value.to_str().ok());
+    let mut tokens = texts.flat_map(|text| text.split(',').map(str::trim));
+    tokens.any(|found| found.eq_ignore_ascii_case(token))
+}
