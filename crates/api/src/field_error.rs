@@ -113,6 +113,13 @@ impl FieldErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadValue(String);
 
+impl BadValue {
+    /// A value that is JSON already.
+    pub(crate) fn json(text: String) -> Self {
+        Self(text)
+    }
+}
+
 impl From<&str> for BadValue {
     fn from(value: &str) -> Self {
         Self(go_text::quote(value))

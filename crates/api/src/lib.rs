@@ -17,6 +17,7 @@ pub mod media_type;
 pub mod json;
 pub mod schema;
 pub mod patch;
+pub mod metadata;
 pub mod watch_event;
 pub mod field_error;
 pub mod status;

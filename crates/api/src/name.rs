@@ -65,22 +65,21 @@ fn mask_last_dash(rest: &str) -> String {
 
 /// What is wrong with `text` as a DNS subdomain (RFC 1123).
 pub fn check_dns_subdomain(text: &str) -> Vec<String> {
-    let mut problems = check_length(text, SUBDOMAIN_BYTES_MAX);
-    if !is_dns_subdomain(text) {
-        let rule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
-                    characters, '-' or '.', and must start and end with an alphanumeric character";
-        problems.push(pattern_problem(
-            rule,
-            DNS_SUBDOMAIN_PATTERN,
-            &["example.com"],
-        ));
-    }
+    let mut problems = check_length(text, SUBDOMAIN_BYTES_MAX, "characters");
+    problems.extend(subdomain_problem(text));
     problems
+}
+
+fn subdomain_problem(text: &str) -> Option<String> {
+    let rule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+                characters, '-' or '.', and must start and end with an alphanumeric character";
+    let problem = || pattern_problem(rule, DNS_SUBDOMAIN_PATTERN, &["example.com"]);
+    (!is_dns_subdomain(text)).then(problem)
 }
 
 /// What is wrong with `text` as a DNS label (RFC 1123).
 pub fn check_dns_label(text: &str) -> Vec<String> {
-    let mut problems = check_length(text, LABEL_BYTES_MAX);
+    let mut problems = check_length(text, LABEL_BYTES_MAX, "characters");
     if is_dns_label(text) {
         return problems;
     }
@@ -100,7 +99,7 @@ pub fn check_dns_label(text: &str) -> Vec<String> {
 
 /// What is wrong with `text` as a DNS label that begins with a letter (RFC 1035).
 pub fn check_dns_1035_label(text: &str) -> Vec<String> {
-    let mut problems = check_length(text, LABEL_BYTES_MAX);
+    let mut problems = check_length(text, LABEL_BYTES_MAX, "characters");
     if !(is_dns_label(text) && text.starts_with(|first: char| first.is_ascii_lowercase())) {
         let rule = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', \
                     start with an alphabetic character, and end with an alphanumeric character";
@@ -143,7 +142,7 @@ pub fn check_qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         problems.push("name part must be non-empty".to_owned());
     }
-    let length = check_length(name, QUALIFIED_NAME_BYTES_MAX);
+    let length = check_length(name, QUALIFIED_NAME_BYTES_MAX, "bytes");
     problems.extend(
         length
             .into_iter()
@@ -157,7 +156,7 @@ pub fn check_qualified_name(text: &str) -> Vec<String> {
 
 /// What is wrong with `text` as the value of a label.
 pub fn check_label_value(text: &str) -> Vec<String> {
-    let mut problems = check_length(text, LABEL_VALUE_BYTES_MAX);
+    let mut problems = check_length(text, LABEL_VALUE_BYTES_MAX, "bytes");
     if !text.is_empty() && !is_qualified_name_part(text) {
         let rule = "a valid label must be an empty string or consist of alphanumeric characters, \
                     '-', '_' or '.', and must start and end with an alphanumeric character";
@@ -171,8 +170,10 @@ fn check_prefix_part(prefix: &str) -> Vec<String> {
     if prefix.is_empty() {
         return vec!["prefix part must be non-empty".to_owned()];
     }
-    let problems = check_dns_subdomain(prefix).into_iter();
+    let mut problems = check_length(prefix, SUBDOMAIN_BYTES_MAX, "bytes");
+    problems.extend(subdomain_problem(prefix));
     problems
+        .into_iter()
         .map(|problem| format!("prefix part {problem}"))
         .collect()
 }
@@ -195,11 +196,12 @@ fn qualified_name_problem() -> String {
     )
 }
 
-fn check_length(text: &str, bytes_max: usize) -> Vec<String> {
+/// Kubernetes counts bytes, but calls them characters where names are concerned.
+fn check_length(text: &str, bytes_max: usize, unit: &str) -> Vec<String> {
     if text.len() <= bytes_max {
         return Vec::new();
     }
-    vec![format!("must be no more than {bytes_max} bytes")]
+    vec![format!("must be no more than {bytes_max} {unit}")]
 }
 
 fn pattern_problem(rule: &str, pattern: &str, examples: &[&str]) -> String {
@@ -263,7 +265,7 @@ mod tests {
         }
         assert_eq!(
             check_dns_subdomain(&"a".repeat(254)),
-            ["must be no more than 253 bytes"]
+            ["must be no more than 253 characters"]
         );
     }
 
@@ -273,7 +275,7 @@ mod tests {
         assert_eq!(check_dns_label("Bad"), [LABEL]);
         assert_eq!(
             check_dns_label(&"a".repeat(64)),
-            ["must be no more than 63 bytes"]
+            ["must be no more than 63 characters"]
         );
         assert_eq!(check_dns_1035_label("a1"), Vec::<String>::new());
         assert_eq!(check_dns_1035_label("1a").len(), 1);
