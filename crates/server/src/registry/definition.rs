@@ -2,6 +2,8 @@
 
 use listwatch_api::{name::NameRule, schema::TypeId};
 
+pub use listwatch_api::metadata::Scope;
+
 /// One resource of one served version.
 #[derive(Debug)]
 pub struct Definition {
@@ -124,15 +126,6 @@ pub enum FieldRefusal {
     UnsupportedForKind,
     /// By naming the label and the kind with group and version.
     UnsupportedForGroupVersionKind,
-}
-
-/// Where the objects of a kind live.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// One set for the whole cluster.
-    Cluster,
-    /// One set in each namespace.
-    Namespaced,
 }
 
 /// What can be done with a resource.
