@@ -33,7 +33,8 @@ fn aggregated_members_come_in_the_recorded_order() {
     let core = discovery.aggregated(Root::Core, AggregatedVersion::V2);
     assert!(text(core).starts_with(concat!(
         r#"{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"#,
-        r#""items":[{"metadata":{},"versions":[{"version":"v1","resources":[{"resource":"bindings","#,
+        r#""items":[{"metadata":{},"versions":[{"version":"v1","resources":["#,
+        r#"{"resource":"bindings","#,
         r#""responseKind":{"group":"","version":"","kind":"Binding"},"scope":"Namespaced","#,
         r#""singularResource":"binding","verbs":["create"]},"#,
     )));

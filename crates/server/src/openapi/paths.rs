@@ -283,9 +283,11 @@ impl<'a> Kind<'a> {
             Dialect::Two => {
                 let schema = reference(name, self.dialect);
                 let body = json!({"in": "body", "name": "body", "schema": schema});
-                content["parameters"]
-                    .as_array_mut()
-                    .map(|all| all.insert(0, body));
+                let mut parameters = vec![body];
+                if let Value::Array(others) = content["parameters"].take() {
+                    parameters.extend(others);
+                }
+                content["parameters"] = parameters.into();
                 content["consumes"] = json!(accepted);
             }
             Dialect::Three => {
