@@ -11,7 +11,7 @@ mod decode;
 mod definition;
 mod kind_table;
 
-pub use decode::{DecodeError, Expected, FieldProblem};
+pub use decode::{DecodeError, Expected, FieldProblem, Home};
 pub use definition::{
     Conversion, Definition, DeletionAnswer, FieldRefusal, FieldSource, Generation, Lifetime,
     Naming, Persistence, PutToMissing, PutWithoutVersion, Scope, SelectableField, StatusWriting,

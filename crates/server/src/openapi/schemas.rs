@@ -31,6 +31,7 @@ impl Kinds {
             version,
             kind,
             schema,
+            ..
         } in all
         {
             if let Some(type_id) = schema {

@@ -14,6 +14,8 @@ mod walk;
 
 /// Where Kubernetes keeps the list of kinds that its answers speak of.
 const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
+const META_GROUP: &str = "meta.k8s.io";
+const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 /// Bytes of a body that an answer repeats.
 const SUMMARY_BYTES_MAX: usize = 30;
@@ -52,9 +54,31 @@ pub struct Expected<'a> {
     pub kind: &'a str,
     /// Its shape; `None` keeps anything beside `metadata`.
     pub schema: Option<TypeId>,
+    /// Where else it is known.
+    pub home: Home,
+}
+
+/// In which versions a kind is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In its own.
+    OwnVersion,
+    /// In every version of every group, as `DeleteOptions` is.
+    EveryVersion,
 }
 
 impl<'a> Expected<'a> {
+    /// The options that a delete may bring along.
+    pub fn delete_options(registry: &Registry) -> Expected<'static> {
+        Expected {
+            group: "",
+            version: "v1",
+            kind: "DeleteOptions",
+            schema: registry.schema.find(DELETE_OPTIONS),
+            home: Home::EveryVersion,
+        }
+    }
+
     /// What a subresource of a kind speaks.
     pub fn of_subresource(definition: &'a Definition, subresource: &'a Subresource) -> Self {
         Self {
@@ -62,6 +86,7 @@ impl<'a> Expected<'a> {
             version: subresource.version.as_ref().unwrap_or(&definition.version),
             kind: &subresource.kind,
             schema: subresource.schema,
+            home: Home::OwnVersion,
         }
     }
 
@@ -106,6 +131,7 @@ impl<'a> From<&'a Definition> for Expected<'a> {
             version: &definition.version,
             kind: &definition.kind,
             schema: definition.schema,
+            home: Home::OwnVersion,
         }
     }
 }
@@ -167,7 +193,11 @@ impl Registry {
             Some((group, version)) => (&**group, &**version),
             None => (expected.group, expected.version),
         };
-        if (group, version, kind) == (expected.group, expected.version, expected.kind) {
+        let at_home = match expected.home {
+            Home::OwnVersion => (group, version) == (expected.group, expected.version),
+            Home::EveryVersion => self.version_exists(group, version) || group == META_GROUP,
+        };
+        if at_home && kind == expected.kind {
             return Ok(());
         }
         let group_version = match group {
@@ -193,20 +223,25 @@ impl Registry {
         Err(expected.unsuitable(kind, version, &reason))
     }
 
-    /// The full name of the type that a kind or the kind of a subresource has.
+    /// The full name of the type of a kind, of a list of it, or of what a subresource speaks.
     fn type_name(&self, group: &str, version: &str, kind: &str) -> Option<&str> {
-        let type_id = self.definitions.iter().find_map(|definition| {
-            let own = Expected::from(&**definition);
-            let spoken = definition
-                .subresources
-                .iter()
-                .map(|subresource| Expected::of_subresource(definition, subresource));
-            [own].into_iter().chain(spoken).find_map(|known| {
-                let same = (known.group, known.version, known.kind) == (group, version, kind);
-                same.then_some(known.schema)?
-            })
-        })?;
-        Some(&self.schema.object_type(type_id).name)
+        let known = self.definitions.iter().flat_map(|definition| {
+            let below = definition.subresources.iter();
+            let below = below.map(|below| Expected::of_subresource(definition, below));
+            [Expected::from(&**definition)].into_iter().chain(below)
+        });
+        let mut known = known.filter(|known| (known.group, known.version) == (group, version));
+        known.find_map(|known| {
+            let name = &*self.schema.object_type(known.schema?).name;
+            match kind.strip_suffix("List") {
+                _ if known.kind == kind => Some(name),
+                Some(element) if known.kind == element => {
+                    let list = self.schema.find(&format!("{name}List"))?;
+                    Some(&*self.schema.object_type(list).name)
+                }
+                _ => None,
+            }
+        })
     }
 }
 

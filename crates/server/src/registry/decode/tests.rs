@@ -39,27 +39,49 @@ fn find_path(registry: &Registry, path: &str) -> Option<std::sync::Arc<Definitio
     }
 }
 
+/// The definition that an object says it belongs to.
+fn find_kind(registry: &Registry, object: &Value) -> Option<std::sync::Arc<Definition>> {
+    let mut definitions = registry.definitions().iter();
+    let found = definitions.find(|definition| {
+        object["kind"] == *definition.kind && object["apiVersion"] == *definition.api_version()
+    });
+    found.cloned()
+}
+
 #[test]
 fn what_kubernetes_answered_is_already_in_the_form_that_decoding_gives() {
     let registry = Registry::builtin();
     let mut compared = 0;
     for record in recorded(RECORDED_DEFAULTS) {
-        let path = record["request"]["path"].as_str().unwrap();
-        let Some(definition) = find_path(&registry, path) else {
+        let answer = &record["response"];
+        let Some(definition) = find_kind(&registry, answer) else {
             continue;
         };
-        if record["status"] != 201 {
-            continue;
-        }
-        let mut object = record["response"].clone();
+        let mut object = answer.clone();
         let problems = registry
             .decode(Expected::from(&*definition), &mut object, b"")
             .unwrap();
-        assert_eq!(problems, [], "{path}");
-        assert_eq!(object, record["response"], "{path}");
+        assert_eq!(problems, []);
+        assert_eq!(object, *answer);
         compared += 1;
     }
-    assert!(compared > 40, "only {compared} answers were compared");
+    assert!(compared > 55, "only {compared} answers were compared");
+}
+
+#[test]
+fn what_kubernetes_accepted_has_no_unknown_fields() {
+    let registry = Registry::builtin();
+    let mut accepted = 0;
+    for record in recorded(RECORDED_DEFAULTS).filter(|record| record["status"] == 201) {
+        let mut body = record["request"]["body"].clone();
+        let definition = find_kind(&registry, &body).unwrap();
+        let problems = registry
+            .decode(Expected::from(&*definition), &mut body, b"")
+            .unwrap();
+        assert_eq!(problems, [], "{}", definition.kind);
+        accepted += 1;
+    }
+    assert!(accepted > 40, "only {accepted} bodies were decoded");
 }
 
 #[test]
@@ -228,6 +250,11 @@ fn another_kind_or_version_is_refused_as_recorded() {
          converting (v1.Secret) to (core.ConfigMap): unknown conversion"
     );
     assert_eq!(
+        refusal(json!({"apiVersion": "v1", "kind": "PodList"})),
+        "PodList in version \"v1\" cannot be handled as a ConfigMap: \
+         converting (v1.PodList) to (core.ConfigMap): unknown conversion"
+    );
+    assert_eq!(
         refusal(json!({"kind": 5})),
         "the object provided is unrecognized (must be of type ConfigMap): \
          couldn't get version/kind; json parse error: \
@@ -261,4 +288,24 @@ fn an_unset_event_has_its_structs() {
         "deprecatedLastTimestamp": null,
     });
     assert_eq!(Value::Object(unset), expected);
+}
+
+#[test]
+fn delete_options_may_come_from_any_version() {
+    let registry = Registry::builtin();
+    let expected = Expected::delete_options(&registry);
+    let decode = |api_version: &str| {
+        let mut options = json!({
+            "kind": "DeleteOptions",
+            "apiVersion": api_version,
+            "gracePeriodSeconds": 0,
+        });
+        registry
+            .decode(expected, &mut options, b"")
+            .map(|_| options)
+    };
+    for api_version in ["v1", "apps/v1", "meta.k8s.io/v1"] {
+        assert_eq!(decode(api_version).unwrap()["gracePeriodSeconds"], 0);
+    }
+    assert!(decode("example.com/v1").is_err());
 }
