@@ -29,7 +29,8 @@ pub(crate) async fn respond(server: &Arc<Server>, request: Request<Incoming>) ->
     let path = request.uri().path().trim_end_matches('/');
     let first = path.split('/').nth(1).unwrap_or_default();
     match first {
-        "healthz" | "livez" | "readyz" => health::respond(server, path, &query),
+        "healthz" | "livez" | "readyz" => health::respond(server, path, &query).await,
+        "openapi" => openapi(server, path, &query, request.headers()),
         "version" => response::json(version::document()),
         "metrics" => metrics(server),
         "" | "api" | "apis" => discovery(server, path, request.headers(), &query),
@@ -80,6 +81,37 @@ fn discovery(server: &Server, path: &str, headers: &HeaderMap, query: &Query) ->
         etag: (form != DiscoveryForm::Plain && parts.len() == 1).then_some(&*document.etag),
     };
     answer.respond(layout, headers)
+}
+
+/// The shapes of everything that is served.
+fn openapi(server: &Server, path: &str, query: &Query, headers: &HeaderMap) -> Response<Body> {
+    let documents = &server.openapi;
+    let found = match path.trim_start_matches("/openapi/") {
+        "v2" => Some(documents.everything()),
+        "v3" => Some(documents.index()),
+        rest => rest
+            .strip_prefix("v3/")
+            .and_then(|root| documents.version(root)),
+    };
+    let Some(document) = found else {
+        return response::not_found_page();
+    };
+    let answer = Cacheable {
+        body: &document.body,
+        content_type: document.content_type,
+        etag: Some(&*document.etag),
+    };
+    let mut response = answer.respond(Layout::Compact, headers);
+    if query
+        .first("hash")
+        .is_some_and(|hash| document.etag.contains(hash))
+    {
+        let for_a_year = HeaderValue::from_static("public, immutable, max-age=31536000");
+        response
+            .headers_mut()
+            .insert(header::CACHE_CONTROL, for_a_year);
+    }
+    response
 }
 
 fn aggregated(form: DiscoveryForm) -> AggregatedVersion {

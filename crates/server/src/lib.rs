@@ -9,7 +9,7 @@ mod access;
 mod verbs;
 mod documents;
 mod discovery;
-pub mod openapi;
+mod openapi;
 pub mod registry;
 mod admission;
 mod commit;

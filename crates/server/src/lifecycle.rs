@@ -58,11 +58,6 @@ impl DrainSignal {
         // A dropped sender means that the server itself is gone: the same to a task.
         let _ = self.0.wait_for(|phase| *phase == Phase::Draining).await;
     }
-
-    /// Whether draining has begun.
-    pub(crate) fn is_draining(&self) -> bool {
-        *self.0.borrow() == Phase::Draining
-    }
 }
 
 #[cfg(test)]
@@ -77,6 +72,5 @@ mod tests {
         lifecycle.advance(Phase::Serving);
         assert_eq!(lifecycle.phase(), Phase::Draining);
         signal.draining().await;
-        assert!(signal.is_draining());
     }
 }

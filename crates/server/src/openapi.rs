@@ -27,7 +27,7 @@ enum Dialect {
 
 /// All OpenAPI documents of one registry.
 #[derive(Debug)]
-pub struct OpenApi {
+pub(crate) struct OpenApi {
     registry: Arc<Registry>,
     index: OnceLock<Document>,
     versions: BTreeMap<String, OnceLock<Document>>,
@@ -36,7 +36,7 @@ pub struct OpenApi {
 
 impl OpenApi {
     /// Documents for the kinds of this registry; nothing is made yet.
-    pub fn new(registry: Arc<Registry>) -> Self {
+    pub(crate) fn new(registry: Arc<Registry>) -> Self {
         let roots = registry
             .definitions()
             .iter()
@@ -50,7 +50,7 @@ impl OpenApi {
     }
 
     /// The document of `/openapi/v3`: where the document of each version is, and its hash.
-    pub fn index(&self) -> &Document {
+    pub(crate) fn index(&self) -> &Document {
         self.index.get_or_init(|| {
             let entry = |root: &String| {
                 let hash = upper_case_sha512(&self.describe_version(root));
@@ -63,13 +63,13 @@ impl OpenApi {
     }
 
     /// The document of `/openapi/v3/{root}`; `root` is such as `api/v1` or `apis/apps/v1`.
-    pub fn version(&self, root: &str) -> Option<&Document> {
+    pub(crate) fn version(&self, root: &str) -> Option<&Document> {
         let (root, kept) = self.versions.get_key_value(root)?;
         Some(kept.get_or_init(|| Document::new(self.describe_version(root), JSON)))
     }
 
     /// The document of `/openapi/v2`.
-    pub fn everything(&self) -> &Document {
+    pub(crate) fn everything(&self) -> &Document {
         self.everything.get_or_init(|| {
             let definitions = self.registry.definitions();
             let definitions = definitions.iter().map(|definition| &**definition).collect();

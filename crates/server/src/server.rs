@@ -14,6 +14,7 @@ use crate::{
     lifecycle::{Lifecycle, Phase},
     listener,
     metrics::{KindLabels, Metrics},
+    openapi::OpenApi,
     registry::{Definition, Lifetime, Persistence as Kept, Registry},
     request::ResourceRequest,
     settings::Settings,
@@ -43,6 +44,7 @@ pub(crate) struct Server {
     pub(crate) open_watches: Arc<OpenWatches>,
     pub(crate) metrics: Metrics,
     pub(crate) discovery: Discovery,
+    pub(crate) openapi: OpenApi,
 }
 
 /// A server that answers requests until it is shut down or dropped.
@@ -98,6 +100,7 @@ impl Server {
         settings: Settings,
         address: SocketAddr,
     ) -> Result<Self, StartError> {
+        let registry = Arc::new(registry);
         let caches = WatchCaches::start(Arc::clone(&store), layouts(&registry), settings.cache);
         let caches = caches
             .await
@@ -111,7 +114,8 @@ impl Server {
             in_flight: InFlight::new(settings.reads_in_flight_max, settings.writes_in_flight_max),
             open_watches: OpenWatches::new(settings.watches_max, settings.watches_per_client_max),
             metrics: Metrics::new(),
-            registry: Arc::new(registry),
+            openapi: OpenApi::new(Arc::clone(&registry)),
+            registry,
             settings,
         })
     }

@@ -49,11 +49,6 @@ impl OpenWatches {
             client,
         })
     }
-
-    /// How many are open.
-    pub(crate) fn count(&self) -> usize {
-        self.counts.lock().in_all
-    }
 }
 
 impl Drop for WatchSlot {
@@ -85,7 +80,7 @@ mod tests {
         assert!(watches.open(other).is_none(), "the bound of all");
         drop(held);
         drop(last);
-        assert_eq!(watches.count(), 0);
+        assert_eq!(watches.counts.lock().in_all, 0);
         assert!(
             watches.counts.lock().by_client.is_empty(),
             "no client is remembered for ever"

@@ -1,6 +1,10 @@
 //! Is the server alive, and should it get requests?
 
+use std::time::Duration;
+
 use http::{Response, StatusCode};
+use listwatch_store::{Read, Store};
+use tokio::time::timeout;
 
 use crate::{
     lifecycle::Phase,
@@ -8,6 +12,9 @@ use crate::{
     response::{Body, not_found_page, plain_text},
     server::Server,
 };
+
+/// How long the store may take to answer.
+const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One thing that is looked at.
 struct Check {
@@ -23,10 +30,10 @@ enum State {
 }
 
 /// Answers `/healthz`, `/livez`, `/readyz` and the paths of their checks.
-pub(super) fn respond(server: &Server, path: &str, query: &Query) -> Response<Body> {
+pub(super) async fn respond(server: &Server, path: &str, query: &Query) -> Response<Body> {
     let mut parts = path.trim_start_matches('/').split('/');
     let endpoint = parts.next().unwrap_or_default();
-    let mut checks = checks(server, endpoint);
+    let mut checks = checks(server, endpoint).await;
     if let Some(name) = parts.next() {
         let found = checks.into_iter().find(|check| check.name == name);
         return found.map_or_else(not_found_page, |check| answer_one(&check));
@@ -49,7 +56,7 @@ pub(super) fn respond(server: &Server, path: &str, query: &Query) -> Response<Bo
 }
 
 /// Liveness asks whether a restart would help; readiness also whether requests would be answered.
-fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
+async fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
     let phase = server.lifecycle.phase();
     let state = |passes: bool| if passes { State::Passed } else { State::Failed };
     let mut checks = vec![
@@ -60,6 +67,10 @@ fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
         Check {
             name: "log",
             state: State::Passed,
+        },
+        Check {
+            name: "store",
+            state: state(answers(&*server.store).await),
         },
     ];
     if endpoint == "readyz" {
@@ -74,6 +85,12 @@ fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
         });
     }
     checks
+}
+
+/// Whether the store tells its revision in time.
+async fn answers(store: &dyn Store) -> bool {
+    let read = timeout(STORE_TIMEOUT, store.read(Read::revision_only())).await;
+    matches!(read, Ok(Ok(_)))
 }
 
 fn line(check: &Check) -> String {

@@ -5,7 +5,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use listwatch_api::{
     ResourceVersion, Status,
     media_type::{Answer, Encoding, Layout, Origin, Representation},
-    object::StoredObject,
+    object::{StoredObject, to_canonical},
 };
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use super::{
     list_stream::{ListPage, ListStream},
 };
 use crate::{
-    commit::Changed,
+    commit::{Changed, parse},
     metrics::KindLabels,
     request::ResourceRequest,
     server::Server,
@@ -65,21 +65,29 @@ impl Accepted {
         })
     }
 
-    /// An answer with one stored object.
+    /// An answer with one stored object, or the part of it that was asked for.
     pub(crate) fn object(
         &self,
         server: &Server,
-        (object, version): (&StoredObject, Option<ResourceVersion>),
+        (part, object): (Part, &StoredObject),
+        version: Option<ResourceVersion>,
         code: StatusCode,
     ) -> Response<Body> {
+        let now = server.settings.clock.now();
         let mut buffer = Vec::with_capacity(object.appended_len());
-        match version {
-            Some(version) => {
-                let now = server.settings.clock.now();
-                self.format.object(object, version, now, &mut buffer);
+        match (part, version) {
+            (Part::Scale, version) => {
+                let scale = scale_of(&parse(object.value()));
+                let scale = StoredObject::scan(to_canonical(&scale).into(), &[])
+                    .expect("canonical bytes are what the scanner reads");
+                let version = version.unwrap_or(ResourceVersion::new(0));
+                self.format
+                    .for_scale()
+                    .object(&scale, version, now, &mut buffer);
             }
+            (_, Some(version)) => self.format.object(object, version, now, &mut buffer),
             // A dry run stored nothing, so that there is no version to tell.
-            None => buffer.extend_from_slice(object.value()),
+            (_, None) => buffer.extend_from_slice(object.value()),
         }
         self.answer(buffer, code)
     }
@@ -93,16 +101,9 @@ impl Accepted {
         warnings: &[String],
     ) -> Response<Body> {
         let version = changed.revision.map(resource_version);
-        let mut response = if part == Part::Scale {
-            let version = version
-                .map(|version| version.to_string())
-                .unwrap_or_default();
-            self.document(&scale_of(&changed.parse(), &version), code)
-        } else {
-            let object = StoredObject::scan(changed.bytes.clone(), &[])
-                .expect("canonical bytes are what the scanner reads");
-            self.object(server, (&object, version), code)
-        };
+        let object = StoredObject::scan(changed.bytes.clone(), &[])
+            .expect("canonical bytes are what the scanner reads");
+        let mut response = self.object(server, (part, &object), version, code);
         for warning in warnings {
             // What a header cannot say is left out; the write itself has happened.
             if let Ok(text) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
@@ -110,11 +111,6 @@ impl Accepted {
             }
         }
         response
-    }
-
-    /// An answer with any JSON document.
-    pub(crate) fn document(&self, document: &Value, code: StatusCode) -> Response<Body> {
-        self.answer(document.to_string().into_bytes(), code)
     }
 
     /// An answer with a `Status` that is not a failure.

@@ -75,6 +75,19 @@ impl Format {
         }
     }
 
+    /// The format of the scales of this kind's objects.
+    pub(crate) fn for_scale(&self) -> Self {
+        let converter = Converter {
+            conversion: Conversion::None,
+            ..self.converter.clone()
+        };
+        Self {
+            printer: Printer::for_scale(),
+            converter,
+            ..self.clone()
+        }
+    }
+
     /// Which frames are the same bytes as this format's; `None` for rows, which tell an age.
     pub(crate) fn encoding(&self) -> Option<EncodingId> {
         let conversion = match self.definition.conversion {

@@ -9,7 +9,7 @@ use listwatch_api::{
 
 /// The metadata of a list document.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ListMetadata<'a> {
+pub struct ListMetadata<'a> {
     /// The version that the whole list was read at.
     pub resource_version: ResourceVersion,
     /// Where the next page begins.
@@ -20,7 +20,7 @@ pub(crate) struct ListMetadata<'a> {
 
 impl ListMetadata<'_> {
     /// The metadata of a document that holds all there is.
-    pub(crate) fn complete(resource_version: ResourceVersion) -> Self {
+    pub fn complete(resource_version: ResourceVersion) -> Self {
         Self {
             resource_version,
             continue_token: None,
@@ -29,7 +29,7 @@ impl ListMetadata<'_> {
     }
 
     /// Appends the JSON object.
-    pub(crate) fn append(&self, buffer: &mut impl BufMut) {
+    pub fn append(&self, buffer: &mut impl BufMut) {
         let version = format!(r#"{{"resourceVersion":"{}""#, self.resource_version);
         buffer.put_slice(version.as_bytes());
         if let Some(token) = self.continue_token {
@@ -81,14 +81,14 @@ fn header(kind: &str, version: MetaVersion) -> String {
 /// A `PartialObjectMetadataList`, written item by item.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct PartialList {
+pub struct PartialList {
     version: MetaVersion,
     separator: &'static [u8],
 }
 
 impl PartialList {
     /// Appends all that comes before the first item.
-    pub(crate) fn begin(
+    pub fn begin(
         version: MetaVersion,
         metadata: &ListMetadata<'_>,
         buffer: &mut impl BufMut,
@@ -102,7 +102,7 @@ impl PartialList {
     }
 
     /// Appends one item.
-    pub(crate) fn item(
+    pub fn item(
         &mut self,
         object: &StoredObject,
         resource_version: ResourceVersion,
@@ -114,7 +114,7 @@ impl PartialList {
     }
 
     /// Appends all that comes after the last item.
-    pub(crate) fn end(self, buffer: &mut impl BufMut) {
+    pub fn end(self, buffer: &mut impl BufMut) {
         buffer.put_slice(b"]}");
     }
 }

@@ -28,8 +28,8 @@ mod devices;
 mod custom;
 mod json_path;
 
-pub(super) use document::{ColumnDefinitions, RowObject, Table, TableList};
-pub(super) use printer::Printer;
+pub use document::{ColumnDefinitions, RowObject, Table, TableList};
+pub use printer::Printer;
 
 #[cfg(test)]
 mod test_rows;

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use listwatch_api::{Status, list_options::GetOptions};
 
-use super::{list::moment, part::Part, scale};
+use super::{list::moment, part::Part};
 use crate::{
-    commit,
     request::ResourceRequest,
     response::{self, Body},
     server::Server,
@@ -29,12 +28,10 @@ pub(crate) async fn get(
         .get(request.namespace.as_deref(), name)
         .ok_or_else(|| Status::not_found(request.group_resource(), name))?;
     let version = resource_version(object.revision());
-    if part == Part::Scale {
-        let scale = scale::scale_of(
-            &commit::parse(object.stored().value()),
-            &version.to_string(),
-        );
-        return Ok(accept.document(&scale, StatusCode::OK));
-    }
-    Ok(accept.object(server, (object.stored(), Some(version)), StatusCode::OK))
+    Ok(accept.object(
+        server,
+        (part, object.stored()),
+        Some(version),
+        StatusCode::OK,
+    ))
 }

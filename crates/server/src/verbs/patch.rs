@@ -74,13 +74,12 @@ fn apply(
     let version = current.stored.revision.to_string();
     let mut subject = current.object.clone();
     if part == Part::Scale {
-        subject = scale::scale_of(&subject, &version);
+        subject = scale::scale_of(&subject);
     } else {
-        server
-            .registry
-            .to_served(request.definition.conversion, &mut subject);
-        metadata_mut(&mut subject).insert("resourceVersion".to_owned(), json!(version));
+        let conversion = request.definition.conversion;
+        server.registry.to_served(conversion, &mut subject);
     }
+    metadata_mut(&mut subject).insert("resourceVersion".to_owned(), json!(version));
     let patched = match submitted::expected(request).schema {
         Some(type_id) => patch.apply(subject, server.registry.schema(), type_id)?,
         None => patch.apply_without_schema(subject)?,

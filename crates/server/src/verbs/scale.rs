@@ -8,14 +8,13 @@ use crate::commit::metadata;
 /// Members of `metadata` that a Scale shows.
 const SHOWN: [&str; 4] = ["name", "namespace", "uid", "creationTimestamp"];
 
-/// The Scale of an object, with the resourceVersion of the object itself.
-pub(crate) fn scale_of(object: &Value, resource_version: &str) -> Value {
+/// The Scale of an object.
+pub(crate) fn scale_of(object: &Value) -> Value {
     let stored = metadata(object);
-    let mut shown: Map<String, Value> = SHOWN
+    let shown: Map<String, Value> = SHOWN
         .into_iter()
         .filter_map(|member| Some((member.to_owned(), stored.get(member)?.clone())))
         .collect();
-    shown.insert("resourceVersion".to_owned(), json!(resource_version));
     let mut status = json!({ "replicas": object["status"]["replicas"].as_i64().unwrap_or(0) });
     if let Some(selector) = selector_text(&object["spec"]["selector"]) {
         status["selector"] = json!(selector);
@@ -105,11 +104,11 @@ mod tests {
             "spec": {"replicas": 7, "selector": {"matchLabels": {"a": "b"}}},
             "status": {},
         });
-        let scale = scale_of(&deployment, "277");
+        let scale = scale_of(&deployment);
         assert_eq!(scale["spec"], json!({"replicas": 7}));
         assert_eq!(scale["status"], json!({"replicas": 0, "selector": "a=b"}));
         let shown = json!({
-            "name": "d", "namespace": "default", "uid": "u", "resourceVersion": "277",
+            "name": "d", "namespace": "default", "uid": "u",
         });
         assert_eq!(scale["metadata"], shown);
     }

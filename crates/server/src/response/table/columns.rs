@@ -9,7 +9,7 @@ const DESCRIPTIONS: &str = include_str!("descriptions.txt");
 
 /// The head of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Column {
+pub struct Column {
     /// What stands above the column.
     pub name: Cow<'static, str>,
     /// An OpenAPI type, such as `string`, or `date` for an age.

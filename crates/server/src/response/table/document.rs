@@ -14,7 +14,7 @@ use crate::response::partial_metadata::{ListMetadata, append_head, append_object
 
 /// How much of its object a row carries.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum RowObject<'a> {
+pub enum RowObject<'a> {
     /// Nothing.
     None,
     /// Its metadata.
@@ -25,7 +25,7 @@ pub(crate) enum RowObject<'a> {
 
 /// Whether a document says what its columns are. A watch says so only in its first event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColumnDefinitions {
+pub enum ColumnDefinitions {
     /// With the columns.
     Included,
     /// With `null`.
@@ -34,7 +34,7 @@ pub(crate) enum ColumnDefinitions {
 
 /// How one request wants its tables.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Table<'a> {
+pub struct Table<'a> {
     /// The columns and cells.
     pub printer: &'a Printer,
     /// The version of the document.
@@ -48,7 +48,7 @@ pub(crate) struct Table<'a> {
 impl<'a> Table<'a> {
     /// Appends a table of one row: the answer to a get, or the object of an event. A bookmark is
     /// an object with nothing but metadata.
-    pub(crate) fn append_one(
+    pub fn append_one(
         &self,
         object: &StoredObject,
         resource_version: ResourceVersion,
@@ -62,7 +62,7 @@ impl<'a> Table<'a> {
     }
 
     /// Begins a table of many rows.
-    pub(crate) fn begin_list(
+    pub fn begin_list(
         self,
         metadata: &ListMetadata<'_>,
         buffer: &mut impl BufMut,
@@ -120,14 +120,14 @@ impl<'a> Table<'a> {
 /// A table of many rows, written one row at a time.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct TableList<'a> {
+pub struct TableList<'a> {
     table: Table<'a>,
     separator: &'static [u8],
 }
 
 impl TableList<'_> {
     /// Appends the row of one object.
-    pub(crate) fn row(
+    pub fn row(
         &mut self,
         object: &StoredObject,
         resource_version: ResourceVersion,
@@ -139,7 +139,7 @@ impl TableList<'_> {
     }
 
     /// Appends all that comes after the last row.
-    pub(crate) fn end(self, buffer: &mut impl BufMut) {
+    pub fn end(self, buffer: &mut impl BufMut) {
         buffer.put_slice(END);
     }
 }

@@ -47,7 +47,7 @@ pub(super) use cells;
 
 /// How objects of one resource become rows.
 #[derive(Debug)]
-pub(crate) struct Printer {
+pub struct Printer {
     columns: Vec<Column>,
     source: Source,
     completion: Completion,
@@ -97,7 +97,7 @@ fn completion_of(key: &str) -> Completion {
 
 impl Printer {
     /// The printer of a built-in resource; name and age for any other.
-    pub(crate) fn for_resource(group: &str, resource: &str) -> &'static Self {
+    pub fn for_resource(group: &str, resource: &str) -> &'static Self {
         let names_resource = |key: &str| match key.split_once('.') {
             Some((name, rest)) => name == resource && rest == group,
             None => key == resource && group.is_empty(),
@@ -110,13 +110,13 @@ impl Printer {
     }
 
     /// The printer of the `scale` subresource of any resource.
-    pub(crate) fn for_scale() -> &'static Self {
+    pub fn for_scale() -> &'static Self {
         Self::for_resource("autoscaling", "scales")
     }
 
     /// The printer of a custom kind, from the `additionalPrinterColumns` of its version; name and
     /// age without any.
-    pub(crate) fn for_custom_resource(additional_columns: &Value) -> Self {
+    pub fn for_custom_resource(additional_columns: &Value) -> Self {
         let entries = additional_columns.as_array().into_iter().flatten();
         let (mut columns, custom): (Vec<_>, Vec<_>) = entries.map(CustomColumn::read).unzip();
         let source = if columns.is_empty() {
@@ -134,12 +134,12 @@ impl Printer {
     }
 
     /// The heads of the columns.
-    pub(crate) fn columns(&self) -> &[Column] {
+    pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
     /// The cells of one object, as many as there are columns.
-    pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+    pub fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         let object_field = Field::of(object);
         match &self.source {
             Source::BuiltIn(cells) => cells(object_field, now),
@@ -152,7 +152,7 @@ impl Printer {
     }
 
     /// The condition of the row of an object that will not change any more.
-    pub(crate) fn completion(&self, object: &Value) -> Option<Value> {
+    pub fn completion(&self, object: &Value) -> Option<Value> {
         let reason = (self.completion)(Field::of(object))?;
         Some(json!({
             "type": "Completed",
