@@ -28,17 +28,20 @@ impl Random {
     }
 
     /// A number in `0..bound`.
-    pub fn below(&self, bound: u64) -> u64 {
-        // 128 bits of range make the bias of the multiplication too small to notice.
+    pub fn below(&self, bound: usize) -> usize {
+        // 64 bits of chance make the bias of the multiplication too small to notice.
         let bits = u64::from_le_bytes(self.bytes());
-        u64::try_from((u128::from(bits) * u128::from(bound)) >> 64).expect("less than the bound")
+        let scaled = (u128::from(bits) * bound as u128) >> 64;
+        usize::try_from(scaled).expect("less than the bound")
     }
 
     /// A duration in the range.
     pub fn duration(&self, range: Range<Duration>) -> Duration {
         let span = range.end.saturating_sub(range.start);
-        let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1);
-        range.start + Duration::from_millis(self.below(millis))
+        let millis = usize::try_from(span.as_millis())
+            .unwrap_or(usize::MAX)
+            .max(1);
+        range.start + Duration::from_millis(self.below(millis) as u64)
     }
 
     /// A random (version 4) UUID in its usual text form.

@@ -1,6 +1,6 @@
 //! One kind as the API serves it: everything a verb needs to know, and nothing it does.
 
-use listwatch_api::{name::NameRule, schema::TypeId};
+use listwatch_api::{media_type::Origin, metadata::MetadataRules, name::NameRule, schema::TypeId};
 
 pub use listwatch_api::metadata::Scope;
 
@@ -267,6 +267,15 @@ impl Definition {
             self.version.to_string()
         } else {
             format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// What it demands of its objects' metadata.
+    pub fn metadata_rules(&self) -> MetadataRules {
+        MetadataRules {
+            name: self.naming.rule(),
+            scope: self.scope,
+            origin: Origin::BuiltIn,
         }
     }
 

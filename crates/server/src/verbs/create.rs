@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use listwatch_api::{Reason, Status, write_options::WriteOptions};
+use listwatch_api::{Reason, Status, metadata::generate_name, write_options::WriteOptions};
 use serde_json::{Value, json};
 
 use super::{
@@ -14,7 +14,6 @@ use super::{
 use crate::{
     admission,
     commit::{Changed, Next, Persistence, metadata_mut, metadata_text, stamp_new},
-    random::Random,
     registry::StatusWriting,
     request::ResourceRequest,
     response::{self, Body},
@@ -75,7 +74,7 @@ async fn insert(
     };
     let mut attempt = 1;
     loop {
-        let generated = generate_name(&base, &server.settings.random);
+        let generated = generate_name(&base, |bound| server.settings.random.below(bound));
         metadata_mut(&mut object).insert("name".to_owned(), json!(generated));
         match put_new(server, request, &object, persistence).await {
             Err(status) if is_taken(&status) && attempt < GENERATED_NAMES_MAX => attempt += 1,
@@ -86,16 +85,6 @@ async fn insert(
             done => return done,
         }
     }
-}
-
-fn generate_name(base: &str, random: &Random) -> String {
-    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let mut name = base.to_owned();
-    name.truncate(58);
-    for _ in 0..5 {
-        name.push(char::from(ALPHABET[random.below(27) as usize]));
-    }
-    name
 }
 
 fn is_taken(status: &Status) -> bool {
@@ -124,8 +113,15 @@ pub(super) fn prepare(server: &Server, request: &ResourceRequest, object: &mut V
 
 /// Refuses a new object whose metadata breaks the rules of its kind.
 pub(super) fn check(request: &ResourceRequest, object: &Value) -> Result<(), Status> {
-    let _ = (request, object);
-    Ok(())
+    let errors = request
+        .definition
+        .metadata_rules()
+        .check_create(&object["metadata"]);
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let name = metadata_text(object, "name").unwrap_or_default();
+    Err(Status::invalid(request.group_kind(), name, &errors))
 }
 
 async fn put_new(

@@ -93,6 +93,7 @@ fn finish(
     current: &Current,
     patched: Value,
 ) -> Result<Next, Status> {
+    submitted::refuse_other_name(request, &patched)?;
     refuse_stale(request, current, &patched)?;
     let next = match part {
         Part::Scale => scale::scaled(&current.object, &patched)?,

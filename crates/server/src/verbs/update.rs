@@ -74,10 +74,19 @@ pub(super) fn settle(
     mut next: Value,
 ) -> Result<Next, Status> {
     let definition = &request.definition;
-    metadata_mut(&mut next).remove("resourceVersion");
-    metadata_mut(&mut next).remove("managedFields");
     part.keep_the_rest(definition, &current.object, &mut next);
     carry_over(definition, &current.object, &mut next);
+    let metadata = metadata_mut(&mut next);
+    metadata.remove("managedFields");
+    let version = current.stored.revision.to_string();
+    metadata.insert("resourceVersion".to_owned(), version.into());
+    let rules = definition.metadata_rules();
+    let errors = rules.check_update(&next["metadata"], &current.object["metadata"]);
+    if !errors.is_empty() {
+        let name = request.object_name();
+        return Err(Status::invalid(request.group_kind(), name, &errors));
+    }
+    metadata_mut(&mut next).remove("resourceVersion");
     if deletion_is_complete(definition, &next) {
         return Ok(Next::Remove(next));
     }
