@@ -35,14 +35,22 @@ pub fn decode(text: &[u8]) -> Result<Document, JsonError> {
 }
 
 fn decode_value(text: &[u8]) -> Result<Document, serde_json::Error> {
-    let duplicates = Duplicates::default();
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let value = Element {
+    let document = decode_with(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(document)
+}
+
+/// Reads one value of any syntax that serde knows.
+pub(crate) fn decode_with<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Document, D::Error> {
+    let duplicates = Duplicates::default();
+    let root = Element {
         place: &Place::Root,
         duplicates: &duplicates,
-    }
-    .deserialize(&mut deserializer)?;
-    deserializer.end()?;
+    };
+    let value = root.deserialize(deserializer)?;
     Ok(Document {
         value,
         duplicate_fields: duplicates.fields.into_inner(),

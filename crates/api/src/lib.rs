@@ -15,6 +15,7 @@ pub mod write_options;
 pub mod timestamp;
 pub mod media_type;
 pub mod json;
+pub mod yaml;
 pub mod schema;
 pub mod patch;
 pub mod metadata;
