@@ -73,7 +73,10 @@ pub(crate) trait Expiring: Send + Sync + 'static {
     fn due(&self) -> Due;
 
     /// Deletes the values that are still the ones named. An error means: try again later.
-    fn delete(&self, ended: Vec<(Key, Revision)>) -> StoreFuture<'_, Result<(), ExpiryFailed>>;
+    fn delete(
+        self: Arc<Self>,
+        ended: Vec<(Key, Revision)>,
+    ) -> StoreFuture<'static, Result<(), ExpiryFailed>>;
 }
 
 /// The store could not be written.

@@ -10,9 +10,14 @@ mod key;
 mod store;
 mod expiry;
 mod random;
+mod clock;
 mod memory;
+pub mod disk;
+mod embedded;
 pub mod contract;
 
+pub use clock::WallClock;
+pub use embedded::{DiskWork, EmbeddedOptions, EmbeddedStore, OpenError};
 pub use key::{Key, KeyRange};
 pub use memory::{MemoryHistory, MemoryStore};
 pub use revision::Revision;

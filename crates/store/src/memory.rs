@@ -166,7 +166,10 @@ impl Expiring for Inner {
         }
     }
 
-    fn delete(&self, ended: Vec<(Key, Revision)>) -> StoreFuture<'_, Result<(), ExpiryFailed>> {
+    fn delete(
+        self: Arc<Self>,
+        ended: Vec<(Key, Revision)>,
+    ) -> StoreFuture<'static, Result<(), ExpiryFailed>> {
         Box::pin(async move {
             for (key, revision) in ended {
                 let condition = Condition::Unchanged(revision);

@@ -170,7 +170,7 @@ pub struct Operation {
 
 impl Operation {
     /// The size of the key and the value.
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let value = match &self.write {
             Write::Put(put) => put.value.len(),
             Write::Delete => 0,

@@ -1,0 +1,135 @@
+//! What readers and followers hold: one moment of the store, which nothing changes any more.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use bytes::Bytes;
+use imbl::Vector;
+
+use super::{
+    base::Base,
+    error::OpenError,
+    segment::Segment,
+    state::{Place, State, Version},
+};
+use crate::{Change, Entry, Key, Page, Read, ReadError, Revision};
+
+/// The store at one moment.
+#[derive(Clone)]
+pub(crate) struct Snapshot {
+    pub(crate) state: State,
+    /// The newest commits, oldest first, without a gap up to the newest.
+    pub(crate) tail: Vector<Arc<Committed>>,
+    pub(crate) files: Arc<Files>,
+}
+
+/// A commit as its followers see it.
+pub(crate) struct Committed {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) bytes: usize,
+}
+
+/// The files that hold everything since the floor. They stay readable while somebody has them.
+pub(crate) struct Files {
+    pub(crate) base: Arc<Base>,
+    /// In order; the last one is being written.
+    pub(crate) segments: VecDeque<Arc<Segment>>,
+}
+
+impl Snapshot {
+    /// The newest revision.
+    pub(crate) fn revision(&self) -> Revision {
+        self.state.revision
+    }
+
+    /// The oldest revision that can be read.
+    pub(crate) fn floor(&self) -> Revision {
+        self.files.base.header.revision
+    }
+
+    /// The revision that a read is at.
+    pub(crate) fn revision_of(&self, read: &Read) -> Result<Revision, ReadError> {
+        let (oldest, newest) = (self.floor(), self.revision());
+        match read.at.unwrap_or(newest) {
+            requested if requested > newest => Err(ReadError::Future { requested, newest }),
+            requested if requested < oldest => Err(ReadError::Compacted { requested, oldest }),
+            requested => Ok(requested),
+        }
+    }
+
+    /// Reads the newest state, without the disk.
+    pub(crate) fn read_newest(&self, read: &Read) -> Page {
+        let mut range = self.state.range(&read.range);
+        let limit = read.limit.unwrap_or(usize::MAX);
+        let found = range.by_ref().take(limit);
+        Page {
+            revision: self.revision(),
+            entries: found.map(|(key, stored)| stored.entry(key)).collect(),
+            remaining: range.count(),
+        }
+    }
+
+    /// Reads the state at a revision that is kept; takes values of the past from the disk.
+    pub(crate) fn read_at(&self, read: &Read, at: Revision) -> Result<Page, OpenError> {
+        let mut range = self.state.range_at(&read.range, at);
+        let limit = read.limit.unwrap_or(usize::MAX);
+        let found = range.by_ref().take(limit);
+        let entries = found.map(|(key, version)| self.entry(key, &version));
+        Ok(Page {
+            revision: at,
+            entries: entries.collect::<Result<_, _>>()?,
+            remaining: range.count(),
+        })
+    }
+
+    /// A version with its value.
+    pub(crate) fn entry(&self, key: &Key, version: &Version) -> Result<Entry, OpenError> {
+        match version {
+            Version::Current(stored) => Ok(stored.entry(key)),
+            Version::Past { revision, place } => Ok(Entry {
+                key: key.clone(),
+                revision: *revision,
+                value: self.files.value(key, *revision, *place)?,
+            }),
+        }
+    }
+
+    /// The commits of the tail after a revision, if the tail reaches back so far.
+    pub(crate) fn tail_after(
+        &self,
+        after: Revision,
+    ) -> Option<impl Iterator<Item = &Arc<Committed>>> {
+        let missing = usize::try_from(self.revision().get() - after.get()).ok()?;
+        let skipped = self.tail.len().checked_sub(missing)?;
+        Some((skipped..self.tail.len()).map(|index| &self.tail[index]))
+    }
+}
+
+impl Files {
+    /// The value that a key had from a revision on.
+    fn value(
+        &self,
+        key: &Key,
+        revision: Revision,
+        place: Option<Place>,
+    ) -> Result<Bytes, OpenError> {
+        match place {
+            Some(place) if revision > self.base.header.revision => {
+                let segment = self.segment(place.sequence.get().into());
+                segment.value_at(place.offset, key.as_bytes())
+            }
+            _ => self.base.value_of(key.as_bytes()),
+        }
+    }
+
+    fn segment(&self, sequence: u64) -> &Segment {
+        let first = self.segments[0].sequence;
+        let index = usize::try_from(sequence - first).expect("a segment for each place");
+        &self.segments[index]
+    }
+
+    /// The index of the segment that holds a revision, or will.
+    pub(crate) fn segment_with(&self, revision: Revision) -> usize {
+        let after = self.segments.partition_point(|one| one.first <= revision);
+        after.saturating_sub(1)
+    }
+}
