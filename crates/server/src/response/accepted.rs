@@ -6,6 +6,7 @@ use listwatch_api::{
     ResourceVersion, Status,
     media_type::{Answer, Encoding, Layout, Origin, Representation},
     object::{StoredObject, to_canonical},
+    yaml,
 };
 use serde_json::Value;
 
@@ -228,9 +229,7 @@ pub(super) fn encode(representation: Representation, json: Vec<u8>) -> Vec<u8> {
         (Encoding::Json, Layout::Indented) => indented(&json),
         (Encoding::Yaml, _) => {
             let value: Value = serde_json::from_slice(&json).expect("answers are made as JSON");
-            serde_saphyr::to_string(&value)
-                .expect("JSON is YAML")
-                .into_bytes()
+            yaml::encode(&value).into_bytes()
         }
     }
 }

@@ -6,6 +6,7 @@ use listwatch_api::{
     json::{self, Document},
     media_type::BodyEncoding,
     write_options::{DeleteOptions, FieldValidation},
+    yaml,
 };
 use serde_json::Value;
 
@@ -101,12 +102,7 @@ fn parse(encoding: BodyEncoding, body: &[u8]) -> Result<Document, String> {
     match encoding {
         BodyEncoding::Json => json::decode(body)
             .map_err(|error| format!("couldn't get version/kind; json parse error: {error}")),
-        BodyEncoding::Yaml => serde_saphyr::from_slice(body)
-            .map(|value| Document {
-                value,
-                duplicate_fields: Vec::new(),
-            })
-            .map_err(|error| error.to_string()),
+        BodyEncoding::Yaml => yaml::decode(body).map_err(|error| error.to_string()),
     }
 }
 
