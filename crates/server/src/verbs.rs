@@ -7,6 +7,7 @@ mod get;
 mod list;
 mod part;
 mod patch;
+mod review;
 mod scale;
 mod submitted;
 mod update;

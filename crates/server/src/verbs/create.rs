@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 
 use super::{
     part::Part,
+    review,
     submitted::{self, Submitted},
 };
 use crate::{
     admission,
     commit::{Changed, Next, Persistence, metadata_mut, metadata_text, stamp_new},
-    registry::StatusWriting,
+    registry::{Persistence as Kept, StatusWriting},
     request::ResourceRequest,
     response::{self, Body},
     server::Server,
@@ -36,10 +37,15 @@ pub(crate) async fn create(
     }
     let Submitted { object, warnings } =
         submitted::decode(server, request, &body, options.field_validation)?;
-    refuse_foreign_claims(request, &object)?;
-    let object_name = metadata_text(&object, "name").unwrap_or_default();
-    admission::namespace_accepts(server, request, object_name).await?;
-    let created = insert(server, request, object, options.dry_run.into()).await?;
+    let created = match request.definition.persistence {
+        Kept::Answered => review::answer(server, request, object)?,
+        Kept::Stored => {
+            refuse_foreign_claims(request, &object)?;
+            let object_name = metadata_text(&object, "name").unwrap_or_default();
+            admission::namespace_accepts(server, request, object_name).await?;
+            insert(server, request, object, options.dry_run.into()).await?
+        }
+    };
     Ok(accept.changed(
         server,
         (Part::Main, &created),
