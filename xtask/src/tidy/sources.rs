@@ -6,7 +6,7 @@ const FILE_LINES_MAX: usize = 700;
 const LINE_COLUMNS_MAX: usize = 100;
 
 /// Identifiers that stand for a whole word, and the word.
-const WORDS: [(&str, &str); 10] = [
+const WORDS: [(&str, &str); 7] = [
     (
         "rv",
         "`revision` for the number, `resource_version` for its text",
@@ -17,10 +17,10 @@ const WORDS: [(&str, &str); 10] = [
     ("ev", "`event`"),
     ("lw", "`lister_watcher`"),
     ("wc", "`watch_cache`"),
-    ("utils", "a module named after what it owns"),
-    ("helpers", "a module named after what it owns"),
-    ("common", "a module named after what it owns"),
 ];
+
+/// Names of modules that own nothing.
+const MODULES: [&str; 3] = ["utils", "helpers", "common"];
 
 /// Code that may not land, and what to do instead.
 const CODE: [(&str, &str); 4] = [
@@ -39,6 +39,7 @@ const CODE: [(&str, &str); 4] = [
 pub(super) fn check(path: &str, source: &str) -> Vec<Violation> {
     let mut violations = Vec::new();
     violations.extend(length(path, source));
+    violations.extend(module(path));
     for (index, text) in source.lines().enumerate() {
         let columns = text.chars().count();
         if columns > LINE_COLUMNS_MAX {
@@ -62,6 +63,15 @@ fn length(path: &str, source: &str) -> Option<Violation> {
         let message = format!("{count} lines without tests, more than {FILE_LINES_MAX}: split it");
         Violation::in_file(path, message)
     })
+}
+
+fn module(path: &str) -> Option<Violation> {
+    let mut parts = path.split(['/', '.']);
+    let name = parts.find(|part| MODULES.contains(part))?;
+    Some(Violation::in_file(
+        path,
+        format!("`{name}`: name the module after what it owns"),
+    ))
 }
 
 fn words(code: &str) -> Vec<String> {

@@ -45,10 +45,16 @@ fn a_line_of_more_than_100_columns_is_too_wide() {
 fn short_names_are_refused_in_code_and_free_in_text() {
     assert_eq!(source("fn a(ctx: u8) {}").len(), 1);
     assert_eq!(source("let rv = obj;").len(), 2);
-    assert_eq!(source("mod utils;").len(), 1);
     assert_eq!(source("fn get_locked() {}").len(), 1);
     assert!(source("// The rv of an obj.\nlet curve = \"rv ctx\";").is_empty());
     assert!(source("let object_count = context.objects;").is_empty());
+}
+
+#[test]
+fn a_module_is_named_after_what_it_owns() {
+    assert_eq!(sources::check("crates/api/src/utils.rs", "").len(), 1);
+    assert_eq!(sources::check("crates/api/src/common/a.rs", "").len(), 1);
+    assert!(sources::check("crates/api/src/commons.rs", "let common = 1;").is_empty());
 }
 
 #[test]

@@ -1,3 +1,4 @@
 //! The server tested from outside.
 
+mod golden;
 mod watch_cache;

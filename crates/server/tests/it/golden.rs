@@ -1,0 +1,151 @@
+//! Answers of a real kube-apiserver, replayed in order and compared with ours.
+//!
+//! The scripts are `conformance/golden/*.http`; `differences.json` beside them lists every place
+//! where we answer otherwise, with the reason. A listed difference that is gone fails too.
+
+mod bindings;
+mod comparison;
+mod connection;
+mod known;
+mod script;
+
+use std::{net::SocketAddr, path::Path, sync::Arc};
+
+use listwatch_server::{RunningServer, Settings};
+use listwatch_store::{MemoryStore, Read, Store};
+use tokio::{net::TcpListener, runtime::Handle};
+
+use self::{
+    bindings::Bindings,
+    comparison::Difference,
+    known::KnownDifferences,
+    script::{Action, Block, Request, Step},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watches_answer_as_recorded() {
+    replay(&["02-watch.http"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_writes_and_discovery_answer_as_recorded() {
+    replay(&[
+        "01-list-errors.http",
+        "03-crud.http",
+        "04-compaction.http",
+        "05-expired-table-discovery.http",
+    ])
+    .await;
+}
+
+/// Replays scripts one after the other on one server.
+async fn replay(names: &[&'static str]) {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = RunningServer::start(listener, Arc::clone(&store), settings())
+        .await
+        .unwrap();
+    let mut player = Player {
+        address: server.address(),
+        store,
+        runtime: Handle::current(),
+        bindings: Bindings::default(),
+        known: KnownDifferences::read(&recorded("differences.json")),
+        report: Vec::new(),
+    };
+    let names = names.to_vec();
+    let report = tokio::task::spawn_blocking(move || {
+        for name in names {
+            player.play(name);
+        }
+        player.report
+    });
+    let report = report.await.unwrap();
+    assert!(report.is_empty(), "{}", report.join("\n\n"));
+}
+
+/// So little history that a script can outrun it.
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.cache.history_events_max = 64;
+    settings
+}
+
+fn recorded(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/golden");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+struct Player {
+    address: SocketAddr,
+    store: Arc<dyn Store>,
+    runtime: Handle,
+    bindings: Bindings,
+    known: KnownDifferences,
+    report: Vec<String>,
+}
+
+impl Player {
+    fn play(&mut self, name: &str) {
+        for step in script::parse(&recorded(name)) {
+            match step {
+                Step::Prepare(action) => self.prepare(&action),
+                Step::Block(block) => self.block(name, &block),
+            }
+        }
+    }
+
+    fn prepare(&self, action: &Action) {
+        match action {
+            Action::Request(request) => self.write(request),
+            Action::Repeat(times, request) => (0..*times).for_each(|time| {
+                let body = request.body.replace("COUNT", &time.to_string());
+                self.write(&Request {
+                    body,
+                    ..request.clone()
+                });
+            }),
+            Action::Compact => self.runtime.block_on(async {
+                let page = self.store.read(Read::revision_only()).await.unwrap();
+                self.store.compact(page.revision).await.unwrap();
+            }),
+        }
+    }
+
+    fn block(&mut self, script: &str, block: &Block) {
+        let request = self.bindings.fill_request(&block.request);
+        let opened = connection::open(self.address, &request);
+        for meanwhile in &block.meanwhile {
+            self.write(meanwhile);
+        }
+        let found = opened.read_to_end();
+        let ignored = self.known.everywhere();
+        let differences =
+            comparison::compare(&block.expected, &found, &ignored, &mut self.bindings);
+        let place = format!("{script}: {}", block.title);
+        self.judge(&place, &block.title, differences);
+    }
+
+    /// Drops what is known, and reports the rest and what is wrongly thought known.
+    fn judge(&mut self, place: &str, title: &str, differences: Vec<Difference>) {
+        let mut expected = self.known.of(title);
+        for difference in differences {
+            let known = expected.remove(&difference.at);
+            let is_known = known
+                .is_some_and(|ours| comparison::same(&ours, &difference.found, &mut self.bindings));
+            if !is_known {
+                self.report.push(format!("{place}: {difference}"));
+            }
+        }
+        for at in expected.keys() {
+            self.report
+                .push(format!("{place}: no longer differs at {at}"));
+        }
+    }
+
+    fn write(&self, request: &Request) {
+        let request = self.bindings.fill_request(request);
+        let response = connection::open(self.address, &request).read_to_end();
+        assert!(response.status < 300, "{request:?}: {response:?}");
+    }
+}
