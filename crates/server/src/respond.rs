@@ -1,10 +1,11 @@
 //! One request, from its head to its answer.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use http::{HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
 use listwatch_api::Status;
+use tokio::time::{Instant, timeout};
 
 use crate::{
     documents,
@@ -16,6 +17,13 @@ use crate::{
     server::Server,
     verbs,
 };
+
+/// How long a request other than a watch may take; a client may ask for less.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What a client hears whose time is over.
+const OUT_OF_TIME: &str =
+    "request did not complete within requested timeout - context deadline exceeded";
 
 /// Seconds after which a client may try again that met a server on its way down.
 const SHUTDOWN_RETRY_SECONDS: u32 = 5;
@@ -63,7 +71,7 @@ async fn route(server: &Arc<Server>, client: IpAddr, request: Request<Incoming>)
     };
     let verb = request.verb(&head.method);
     let labels = RequestLabels::new(&request, verb, &head.method);
-    let started = tokio::time::Instant::now();
+    let started = Instant::now();
     let call = Call {
         server,
         request: &request,
@@ -121,16 +129,30 @@ impl Call<'_> {
         let Some(_slot) = slot else {
             return Ok(response::too_many_requests());
         };
+        let wanted = request.query.typed().timeout()?.unwrap_or(REQUEST_TIMEOUT);
+        timeout(
+            wanted.min(REQUEST_TIMEOUT),
+            self.tell(verb, raw.into_body()),
+        )
+        .await
+        .unwrap_or_else(|_| Err(Status::timeout(OUT_OF_TIME, None)))
+    }
+
+    /// One verb, one story.
+    async fn tell(&self, verb: Verb, body: Incoming) -> Result<Response<Body>, Status> {
+        let Self {
+            server, request, ..
+        } = self;
         match verb {
             Verb::Get => verbs::get(server, request).await,
             Verb::List => verbs::list(server, request).await,
-            Verb::Watch => unreachable!("answered above, where it takes no place"),
-            Verb::Create => verbs::create(server, request, read_body(raw.into_body()).await?).await,
-            Verb::Update => verbs::update(server, request, read_body(raw.into_body()).await?).await,
-            Verb::Patch => verbs::patch(server, request, read_body(raw.into_body()).await?).await,
-            Verb::Delete => verbs::delete(server, request, read_body(raw.into_body()).await?).await,
+            Verb::Watch => unreachable!("answered before, where it takes no place"),
+            Verb::Create => verbs::create(server, request, read_body(body).await?).await,
+            Verb::Update => verbs::update(server, request, read_body(body).await?).await,
+            Verb::Patch => verbs::patch(server, request, read_body(body).await?).await,
+            Verb::Delete => verbs::delete(server, request, read_body(body).await?).await,
             Verb::DeleteCollection => {
-                verbs::delete_collection(server, request, read_body(raw.into_body()).await?).await
+                verbs::delete_collection(server, request, read_body(body).await?).await
             }
         }
     }
