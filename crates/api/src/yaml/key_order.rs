@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 ///
 /// The order is not transitive (`1b` < `2` < `12` < `1b`), which the sorts of the standard library
 /// do not forgive, so this is a merge sort of its own.
-pub(super) fn sorted<'a, T>(mut entries: Vec<(&'a str, T)>) -> Vec<(&'a str, T)> {
+pub(super) fn sorted<T>(mut entries: Vec<(&str, T)>) -> Vec<(&str, T)> {
     if entries.len() < 2 {
         return entries;
     }

@@ -19,9 +19,12 @@ pub(super) enum Place {
 
 /// The style in which `text` is written.
 pub(super) fn style(text: &str, place: Place) -> Style {
-    let traits = Traits::of(text);
+    // Nothing but escapes keeps these, and a space before a line break, as they are.
+    if text.contains(" \n") || text.chars().any(|character| !is_printable(character)) {
+        return Style::DoubleQuoted;
+    }
     if text.contains('\n') {
-        let is_literal = place == Place::Value && traits.block_allowed;
+        let is_literal = place == Place::Value && !text.ends_with(' ');
         return if is_literal {
             Style::Literal
         } else {
@@ -31,42 +34,16 @@ pub(super) fn style(text: &str, place: Place) -> Style {
     if means_something_else(text) {
         return Style::DoubleQuoted;
     }
-    match (traits.plain_allowed, traits.single_quoted_allowed) {
-        (true, _) => Style::Plain,
-        (false, true) => Style::SingleQuoted,
-        (false, false) => Style::DoubleQuoted,
+    if text.starts_with(' ') || text.ends_with(' ') || has_indicator(text) {
+        return Style::SingleQuoted;
     }
+    Style::Plain
 }
 
 /// Whether the character can stand in a quoted text as it is.
 pub(super) fn is_printable(character: char) -> bool {
     matches!(character,
         '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
-}
-
-struct Traits {
-    plain_allowed: bool,
-    single_quoted_allowed: bool,
-    block_allowed: bool,
-}
-
-impl Traits {
-    fn of(text: &str) -> Self {
-        let is_special = text.chars().any(|character| !is_printable(character));
-        let has_space_before_break = text.contains(" \n");
-        let has_space_after_break = text.contains("\n ");
-        let is_padded = text.starts_with([' ', '\n']) || text.ends_with([' ', '\n']);
-        Self {
-            plain_allowed: !(is_special
-                || has_space_before_break
-                || has_space_after_break
-                || is_padded
-                || text.contains('\n')
-                || has_indicator(text)),
-            single_quoted_allowed: !(is_special || has_space_before_break || has_space_after_break),
-            block_allowed: !(is_special || has_space_before_break || text.ends_with(' ')),
-        }
-    }
 }
 
 /// Whether a part of the text would be taken for YAML's own signs.
