@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 mod number;
 
-pub use number::{parse_duration, parse_signed, parse_unsigned};
+pub use number::{float, parse_duration, parse_signed, parse_unsigned};
 
 /// The text in double quotes, with Go's escapes (`%q`).
 pub fn quote(text: &str) -> String {

@@ -13,6 +13,9 @@ mod tests;
 /// Fields that stand twice and are reported; the others are taken in silence.
 const DUPLICATES_MAX: usize = 100;
 
+/// Below this every whole number is itself as a double.
+const EXACT_INTEGER_MAX: f64 = 9_007_199_254_740_992.0;
+
 /// A body and what is odd about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
@@ -141,6 +144,10 @@ impl<'de> Visitor<'de> for Element<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        // Go writes `1.0` and `1e3` back as `1` and `1000`, and so do we.
+        if value.fract() == 0.0 && value.abs() < EXACT_INTEGER_MAX {
+            return Ok(Value::Number((value as i64).into()));
+        }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 

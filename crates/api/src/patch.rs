@@ -115,6 +115,21 @@ fn require_object(value: Value) -> Result<Value, String> {
     ))
 }
 
+/// The value without its null fields, as a new value is taken over.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(
+                kept.map(|(name, value)| (name, without_nulls(value)))
+                    .collect(),
+            )
+        }
+        Value::Array(elements) => elements.into_iter().map(without_nulls).collect(),
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

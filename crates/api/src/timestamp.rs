@@ -104,9 +104,9 @@ impl<'a> Reader<'a> {
         self.symbol("-")?;
         let month = self.number_within("01", 1..=12, "month")?;
         self.symbol("-")?;
-        let day = self.number_within("02", 0..=31, "day")?;
+        let day = self.number(2, "02")?;
         self.symbol("T")?;
-        let hour = self.number_within("15", 0..=23, "hour")?;
+        let hour = self.hour()?;
         self.symbol(":")?;
         let minute = self.number_within("04", 0..=59, "minute")?;
         self.symbol(":")?;
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         if !self.rest.is_empty() {
             return Err(Problem::Extra(self.rest));
         }
-        let narrow = |number: i32| i8::try_from(number).expect("checked to be below 60");
+        let narrow = |number: i32| i8::try_from(number).expect("two digits");
         let year = i16::try_from(year).expect("four digits");
         let (month, day, hour) = (narrow(month), narrow(day), narrow(hour));
         let date_time = DateTime::new(
@@ -164,6 +164,16 @@ impl<'a> Reader<'a> {
             Ok(number)
         } else {
             Err(Problem::OutOfRange(what))
+        }
+    }
+
+    /// Hours may have one digit.
+    fn hour(&mut self) -> Result<i32, Problem<'a>> {
+        match self.rest.as_bytes() {
+            [digit, next, ..] if digit.is_ascii_digit() && !next.is_ascii_digit() => {
+                self.number(1, "15")
+            }
+            _ => self.number_within("15", 0..=23, "hour"),
         }
     }
 

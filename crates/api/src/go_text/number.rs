@@ -55,6 +55,18 @@ fn parse_digits(text: &str) -> Result<u64, NumberError> {
     })
 }
 
+/// The number as Go prints it (`%g`): the fewest digits that tell it from others.
+pub fn float(number: f64) -> String {
+    let scientific = format!("{number:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..6).contains(&exponent) {
+        return number.to_string();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
 /// Reads a duration such as `1h30m` or `0.5s` (`time.ParseDuration`); a negative one is none.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let (mut rest, negative) = match text.as_bytes() {
@@ -62,14 +74,16 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         [b'+', ..] => (&text[1..], false),
         _ => (text, false),
     };
-    let invalid = || format!("time: invalid duration {}", quote(text));
-    let mut nanoseconds = 0_f64;
-    if rest != "0" && rest.is_empty() {
+    if rest == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let invalid = || format!("time: invalid duration {}", quote_bytes(text));
+    if rest.is_empty() {
         return Err(invalid());
     }
-    while rest != "0" && !rest.is_empty() {
-        let number_end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
-        let (number, tail) = rest.split_at(number_end.unwrap_or(rest.len()));
+    let mut nanoseconds = 0_f64;
+    while !rest.is_empty() {
+        let (number, tail) = split_number(rest);
         let number: f64 = number.parse().map_err(|_| invalid())?;
         let unit_end = tail.find(|c: char| c.is_ascii_digit() || c == '.');
         let (unit, tail) = tail.split_at(unit_end.unwrap_or(tail.len()));
@@ -83,6 +97,33 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| invalid())
 }
 
+/// Digits with one point at most, and what follows them.
+fn split_number(text: &str) -> (&str, &str) {
+    let mut points = 0;
+    let end = text.find(|c: char| {
+        points += usize::from(c == '.');
+        points > 1 || !(c.is_ascii_digit() || c == '.')
+    });
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+/// Durations are quoted by bytes, unlike anything else.
+fn quote_bytes(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => {
+                quoted.push('\\');
+                quoted.push(char::from(byte));
+            }
+            b' '..=0x7f => quoted.push(char::from(byte)),
+            other => quoted.push_str(&format!("\\x{other:02x}")),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 fn unit_nanoseconds(unit: &str, whole: &str) -> Result<f64, String> {
     match unit {
         "ns" => Ok(1.0),
@@ -91,11 +132,14 @@ fn unit_nanoseconds(unit: &str, whole: &str) -> Result<f64, String> {
         "s" => Ok(1e9),
         "m" => Ok(60e9),
         "h" => Ok(3_600e9),
-        "" => Err(format!("time: missing unit in duration {}", quote(whole))),
+        "" => Err(format!(
+            "time: missing unit in duration {}",
+            quote_bytes(whole)
+        )),
         other => Err(format!(
             "time: unknown unit {} in duration {}",
-            quote(other),
-            quote(whole)
+            quote_bytes(other),
+            quote_bytes(whole)
         )),
     }
 }
@@ -125,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn floats_are_printed_as_go_prints_them() {
+        let cases = [
+            (1.5, "1.5"),
+            (-0.0001, "-0.0001"),
+            (0.000_012, "1.2e-05"),
+            (123_456.5, "123456.5"),
+            (1_234_567.5, "1.2345675e+06"),
+            (1e300, "1e+300"),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(float(number), expected);
+        }
+    }
+
+    #[test]
     fn durations_are_read_as_go_reads_them() {
         assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(
@@ -137,7 +196,8 @@ mod tests {
             ("abc", "time: invalid duration \"abc\""),
             ("", "time: invalid duration \"\""),
             (".s", "time: invalid duration \".s\""),
-            ("1..5s", "time: invalid duration \"1..5s\""),
+            ("1..5s", "time: missing unit in duration \"1..5s\""),
+            ("1s0", "time: missing unit in duration \"1s0\""),
             ("30", "time: missing unit in duration \"30\""),
             ("3x", "time: unknown unit \"x\" in duration \"3x\""),
             ("9999999h", "time: invalid duration \"9999999h\""),

@@ -131,9 +131,9 @@ impl Scanner<'_> {
     }
 
     fn escape(&mut self) -> Result<(), String> {
-        match self.next()? {
+        match self.next_or_space() {
             b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => Ok(()),
-            b'u' => (0..4).try_for_each(|_| match self.next()? {
+            b'u' => (0..4).try_for_each(|_| match self.next_or_space() {
                 digit if digit.is_ascii_hexdigit() => Ok(()),
                 other => Err(invalid(other, "in \\u hexadecimal character escape")),
             }),
@@ -143,7 +143,7 @@ impl Scanner<'_> {
 
     fn literal(&mut self, literal: &str) -> Result<(), String> {
         for expected in literal.bytes().skip(1) {
-            let found = self.next()?;
+            let found = self.next_or_space();
             if found != expected {
                 let expected = char::from(expected);
                 let place = format!("in literal {literal} (expecting '{expected}')");
@@ -175,7 +175,7 @@ impl Scanner<'_> {
     }
 
     fn digit(&mut self, place: &str) -> Result<u8, String> {
-        match self.next()? {
+        match self.next_or_space() {
             digit @ b'0'..=b'9' => Ok(digit),
             other => Err(invalid(other, place)),
         }
@@ -198,6 +198,11 @@ impl Scanner<'_> {
         let byte = self.text.get(self.position).copied();
         self.position += 1;
         require(byte)
+    }
+
+    /// Go puts a space behind the end, and then complains about that space.
+    fn next_or_space(&mut self) -> u8 {
+        self.next().unwrap_or(b' ')
     }
 
     fn next_visible(&mut self) -> Option<u8> {
@@ -224,18 +229,23 @@ fn invalid(byte: u8, place: &str) -> String {
 mod tests {
     use super::*;
 
+    fn check(cases: &[(&str, &str)]) {
+        for (text, expected) in cases {
+            assert_eq!(
+                first_error(text.as_bytes()).as_deref(),
+                Some(*expected),
+                "{text:?}"
+            );
+        }
+    }
+
     #[test]
-    fn errors_are_worded_as_go_words_them() {
-        let cases = [
+    fn errors_between_values_are_worded_as_go_words_them() {
+        let key = "looking for beginning of object key string";
+        check(&[
             ("", "unexpected end of JSON input"),
-            (
-                "{bad",
-                "invalid character 'b' looking for beginning of object key string",
-            ),
-            (
-                "{\"a\":1,}",
-                "invalid character '}' looking for beginning of object key string",
-            ),
+            ("{bad", &format!("invalid character 'b' {key}")),
+            ("{\"a\":1,}", &format!("invalid character '}}' {key}")),
             ("{\"a\" 1}", "invalid character '1' after object key"),
             (
                 "{\"a\":1 x",
@@ -250,26 +260,6 @@ mod tests {
             ("{} x", "invalid character 'x' after top-level value"),
             ("01", "invalid character '1' after top-level value"),
             (
-                "truE",
-                "invalid character 'E' in literal true (expecting 'e')",
-            ),
-            ("-x", "invalid character 'x' in numeric literal"),
-            (
-                "1.x",
-                "invalid character 'x' after decimal point in numeric literal",
-            ),
-            ("1e+", "unexpected end of JSON input"),
-            (
-                "1ex",
-                "invalid character 'x' in exponent of numeric literal",
-            ),
-            ("\"a\n\"", "invalid character '\\n' in string literal"),
-            ("\"\\x\"", "invalid character 'x' in string escape code"),
-            (
-                "\"\\u00g0\"",
-                "invalid character 'g' in \\u hexadecimal character escape",
-            ),
-            (
                 "'a'",
                 "invalid character '\\'' looking for beginning of value",
             ),
@@ -278,17 +268,41 @@ mod tests {
                 "invalid character '\\x01' looking for beginning of value",
             ),
             ("é", "invalid character 'Ã' looking for beginning of value"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(
-                first_error(text.as_bytes()).as_deref(),
-                Some(expected),
-                "{text:?}"
-            );
-        }
-        let bytes = [0x81, 0xaa];
+        ]);
         let expected = "invalid character '\\u0081' looking for beginning of value";
-        assert_eq!(first_error(&bytes).as_deref(), Some(expected));
+        assert_eq!(first_error(&[0x81, 0xaa]).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn errors_inside_values_are_worded_as_go_words_them() {
+        let escape = "in \\u hexadecimal character escape";
+        check(&[
+            (
+                "truE",
+                "invalid character 'E' in literal true (expecting 'e')",
+            ),
+            (
+                "tru",
+                "invalid character ' ' in literal true (expecting 'e')",
+            ),
+            ("-x", "invalid character 'x' in numeric literal"),
+            (
+                "1.x",
+                "invalid character 'x' after decimal point in numeric literal",
+            ),
+            (
+                "1e+",
+                "invalid character ' ' in exponent of numeric literal",
+            ),
+            (
+                "1ex",
+                "invalid character 'x' in exponent of numeric literal",
+            ),
+            ("\"a", "unexpected end of JSON input"),
+            ("\"a\n\"", "invalid character '\\n' in string literal"),
+            ("\"\\x\"", "invalid character 'x' in string escape code"),
+            ("\"\\u00g0\"", &format!("invalid character 'g' {escape}")),
+        ]);
     }
 
     #[test]

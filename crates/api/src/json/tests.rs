@@ -17,6 +17,13 @@ fn a_field_that_stands_twice_is_reported_and_the_last_one_counts() {
 }
 
 #[test]
+fn whole_numbers_are_whole_whatever_their_spelling() {
+    let document = decode(b"[1.0, 1e3, -2.50e1, 1.5, -0.0, 1e300, 12345678901234567890]").unwrap();
+    let expected = "[1,1000,-25,1.5,0,1e+300,12345678901234567890]";
+    assert_eq!(document.value.to_string(), expected);
+}
+
+#[test]
 fn only_so_many_duplicates_are_reported() {
     let fields: Vec<String> = (0..1_000).map(|field| format!("\"{field}\":1")).collect();
     let text = format!("{{{},{}}}", fields.join(","), fields.join(","));
@@ -53,7 +60,11 @@ proptest! {
     #[test]
     fn any_text_is_read_as_serde_reads_it_or_refused(text in r#"[\[\]{},:" 0-9a\\u.eE+-]{0,30}"#) {
         let ours = decode(text.as_bytes()).map(|document| document.value).ok();
-        prop_assert_eq!(ours, serde_json::from_str(&text).ok());
+        let theirs: Option<Value> = serde_json::from_str(&text).ok();
+        prop_assert_eq!(ours.is_some(), theirs.is_some());
+        if !text.contains(['.', 'e', 'E']) {
+            prop_assert_eq!(ours, theirs);
+        }
     }
 
     #[test]

@@ -176,11 +176,7 @@ impl Editor {
         match operation {
             Operation::Add { path, value } => self.add(path, value.clone()),
             Operation::Remove { path } => self.remove(path).map(drop),
-            Operation::Replace { path, value } => {
-                self.check_depth(path, value)?;
-                *find_mut(&mut self.document, &path.0)? = value.clone();
-                Ok(())
-            }
+            Operation::Replace { path, value } => self.replace(path, value.clone()),
             Operation::Move { from, path } if path.is_inside(from) => Err(Failed),
             Operation::Move { from, path } => {
                 let value = self.remove(from)?;
@@ -220,6 +216,20 @@ impl Editor {
         Ok(())
     }
 
+    /// A field that is not there is added, as Kubernetes does against the standard.
+    fn replace(&mut self, path: &Pointer, value: Value) -> Result<(), Failed> {
+        let is_field = match path.split_last() {
+            Ok((parents, _)) => find(&self.document, parents)?.is_object(),
+            Err(Failed) => true,
+        };
+        if is_field {
+            return self.add(path, value);
+        }
+        self.check_depth(path, &value)?;
+        *find_mut(&mut self.document, &path.0)? = value;
+        Ok(())
+    }
+
     fn remove(&mut self, path: &Pointer) -> Result<Value, Failed> {
         let (parents, last) = path.split_last()?;
         match find_mut(&mut self.document, parents)? {
@@ -233,9 +243,15 @@ impl Editor {
         }
     }
 
-    /// A missing value equals null, as it does in Kubernetes.
+    /// A missing field equals null, as it does in Kubernetes.
     fn test(&self, path: &Pointer, expected: &Value) -> Result<(), Failed> {
-        let found = find(&self.document, &path.0).unwrap_or(&Value::Null);
+        let found = match path.split_last() {
+            Err(Failed) => &self.document,
+            Ok((parents, last)) => match find(&self.document, parents)? {
+                Value::Object(fields) => fields.get(last).unwrap_or(&Value::Null),
+                list => find(list, std::slice::from_ref(&last.to_owned()))?,
+            },
+        };
         if found == expected {
             Ok(())
         } else {

@@ -1,11 +1,14 @@
-//! Merge patches, RFC 7386: objects are merged, null removes, everything else replaces.
+//! Merge patches, RFC 7386: objects are merged, null removes, everything else replaces. Against the
+//! standard, but as in Kubernetes, objects inside a new list lose their null fields too.
 
 use serde_json::{Map, Value};
+
+use super::without_nulls;
 
 /// What `patch` makes of `target`.
 pub(super) fn apply(target: Value, patch: &Value) -> Value {
     let Value::Object(changes) = patch else {
-        return patch.clone();
+        return without_nulls(patch.clone());
     };
     let mut fields = match target {
         Value::Object(fields) => fields,
@@ -81,5 +84,11 @@ mod tests {
                 "{target} + {patch}"
             );
         }
+    }
+
+    #[test]
+    fn objects_in_a_new_list_lose_their_nulls() {
+        let patch = json!({"a": [null, {"b": null, "c": [{"d": null}]}]});
+        assert_eq!(apply(json!({}), &patch), json!({"a": [null, {"c": [{}]}]}));
     }
 }

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use super::without_nulls;
 use crate::go_text;
 use crate::json;
 use crate::schema::{PatchStrategy, Schema, Shape, TypeId};
@@ -161,7 +162,6 @@ impl<'a> Merger<'a> {
             (Some(Value::Array(existing)), Value::Array(change)) if plan.merges_list() => {
                 Some(Value::Array(self.merge_list(existing, change, plan)?))
             }
-            (Some(Value::Array(_)), change @ Value::Array(_)) => Some(change),
             (_, change) => without_directives(without_nulls(change)),
         };
         match merged {
@@ -206,7 +206,7 @@ impl<'a> Merger<'a> {
                 (Some(existing), Some(change)) if plan.merges_list() => {
                     self.merge_list(existing, change, plan)?
                 }
-                (Some(_), Some(change)) => change,
+                (Some(_), Some(change)) => cleaned_elements(change),
             };
             let ordered = list::in_order(merged, &order, &server_order, plan.merge_key())?;
             current.insert(name.to_owned(), Value::Array(ordered));
@@ -294,21 +294,6 @@ fn bad_type(expected: &str, found: &Value) -> String {
         Value::Object(_) => "map[string]interface {}",
     };
     format!("expected a {expected}, but received a {found}")
-}
-
-/// The value without its null fields, as a new value is taken over.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let kept = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(
-                kept.map(|(name, value)| (name, without_nulls(value)))
-                    .collect(),
-            )
-        }
-        Value::Array(elements) => elements.into_iter().map(without_nulls).collect(),
-        other => other,
-    }
 }
 
 /// The value without directives; nothing when it is one itself.

@@ -46,9 +46,15 @@ impl FieldSelector {
         let mut terms = split_terms(text);
         // Kubernetes looks at the terms in order, which decides the error when several are wrong.
         terms.sort_unstable();
-        let terms = terms.into_iter().filter(|term| !term.is_empty());
-        let requirements: Result<Vec<_>, _> = terms.map(|term| parse_term(term, text)).collect();
-        requirements.map(Self::all_of)
+        let mut requirements = Vec::new();
+        for term in terms.into_iter().filter(|term| !term.is_empty()) {
+            let requirement = parse_term(term, text)?;
+            // A term without field and value asks for nothing.
+            if !(requirement.field.is_empty() && requirement.value.is_empty()) {
+                requirements.push(requirement);
+            }
+        }
+        Ok(Self::all_of(requirements))
     }
 
     /// Selects the one object of this name; a selector for another name is a contradiction.
@@ -231,7 +237,7 @@ mod tests {
         ];
         assert_eq!(parsed("c!=2,a==1,,b="), expected);
         assert!(FieldSelector::parse("").unwrap().is_everything());
-        assert!(FieldSelector::parse(",").unwrap().is_everything());
+        assert!(FieldSelector::parse(",=,!=").unwrap().is_everything());
     }
 
     #[test]

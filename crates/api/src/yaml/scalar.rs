@@ -89,6 +89,9 @@ fn is_word(text: &str) -> bool {
 }
 
 fn is_number(text: &str) -> bool {
+    if text.starts_with('_') {
+        return false;
+    }
     let text = text.replace('_', "");
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(&text);
     let has_digits = |digits: &str, radix| {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::key_order;
 use super::scalar::{self, Place, Style};
+use crate::go_text;
 
 /// The column behind which a text goes on in a new line at the next space.
 const COLUMN_MAX: usize = 80;
@@ -30,7 +31,7 @@ enum Context {
     Root,
     /// A key; lists need no indentation of their own.
     Key,
-    /// A dash.
+    /// A dash, or the colon of a key in a line of its own.
     Element,
 }
 
@@ -70,13 +71,15 @@ impl Writer {
             self.begin_line(indent, index, context);
             if key.len() <= SIMPLE_KEY_BYTES_MAX && !key.contains('\n') {
                 self.scalar(key, indent, Place::Key);
+                self.push(':');
+                self.value(value, indent, Context::Key);
             } else {
                 self.push_all("? ");
                 self.scalar(key, indent, Place::Value);
                 self.new_line(indent);
+                self.push(':');
+                self.value(value, indent, Context::Element);
             }
-            self.push(':');
-            self.value(value, indent, Context::Key);
         }
     }
 
@@ -107,6 +110,9 @@ impl Writer {
             Value::String(text) => self.scalar(text, indent, Place::Value),
             Value::Array(_) => self.push_all("[]"),
             Value::Object(_) => self.push_all("{}"),
+            Value::Number(number) if number.is_f64() => {
+                self.push_all(&go_text::float(number.as_f64().unwrap_or_default()));
+            }
             other => self.push_all(&other.to_string()),
         }
     }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::{
-    FieldPlan, Fields, MergeError, Merger, PATCH, malformed, no_merge_key, type_word,
-    without_directives, without_nulls,
+    FieldPlan, Fields, MergeError, Merger, PATCH, cleaned_elements, malformed, no_merge_key,
+    type_word, without_directives,
 };
 use crate::go_text;
+use crate::patch::without_nulls;
 
 impl<'a> Merger<'a> {
     /// Merges two lists of a field with the merge strategy.
@@ -36,7 +37,7 @@ impl<'a> Merger<'a> {
     ) -> Result<Vec<Value>, MergeError> {
         let directives = ListDirectives::extract(changes, key)?;
         if directives.replaces {
-            return Ok(directives.changes);
+            return Ok(cleaned_elements(directives.changes));
         }
         let is_kept = |element: &Value| {
             element

@@ -58,7 +58,7 @@ impl<'a> Lexer<'a> {
     fn next_token(&mut self) -> Token<'a> {
         self.rest = self.rest.trim_start_matches(is_blank);
         let token = match self.rest.as_bytes() {
-            // A zero byte ends the text for Kubernetes, whatever comes after it.
+            // Another zero byte ends the text for Kubernetes, whatever comes after it.
             [] | [0, ..] => return Token::End,
             [b'=', b'=', ..] => Token::DoubleEquals,
             [b'!', b'=', ..] => Token::NotEquals,
@@ -71,16 +71,22 @@ impl<'a> Lexer<'a> {
             [b'<', ..] => Token::LessThan,
             _ => return self.word(),
         };
-        self.rest = &self.rest[token.text().len()..];
+        self.skip(token.text().len());
         token
     }
 
     fn word(&mut self) -> Token<'a> {
         let ends_word = |character| is_blank(character) || "=!(),><\0".contains(character);
         let end = self.rest.find(ends_word).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest.strip_prefix('\0').unwrap_or(rest);
+        let word = &self.rest[..end];
+        self.skip(end);
         Token::Word(word)
+    }
+
+    /// A zero byte right behind a token goes with it.
+    fn skip(&mut self, length: usize) {
+        let rest = &self.rest[length..];
+        self.rest = rest.strip_prefix('\0').unwrap_or(rest);
     }
 }
 

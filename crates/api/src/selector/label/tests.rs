@@ -103,7 +103,11 @@ fn keys_and_values_follow_the_rules_of_labels() {
 #[test]
 fn a_zero_byte_ends_the_text() {
     assert_eq!(canonical("\0!("), "");
-    assert_eq!(refused("a,\0b"), "found '', expected: identifier after ','");
+    assert_eq!(canonical("a\0,\0b"), "a,b");
+    assert_eq!(
+        refused("a, \0b"),
+        "found '', expected: identifier after ','"
+    );
 }
 
 #[test]
