@@ -17,6 +17,7 @@ pub mod media_type;
 pub mod json;
 pub mod yaml;
 pub mod schema;
+pub mod protobuf;
 pub mod patch;
 pub mod metadata;
 pub mod watch_event;

@@ -1,7 +1,7 @@
 //! In which form answers go out and bodies come in.
 //!
-//! The forms are closed enums. Protobuf is understood when it is named but not served yet, so a
-//! client that also takes JSON gets JSON; the texts of refusals name all forms of Kubernetes.
+//! The forms are closed enums. Protobuf is read but not answered yet, so a client that also takes
+//! JSON gets JSON; the texts of refusals name all forms of Kubernetes.
 
 use crate::query::Query;
 use crate::status::Status;
@@ -355,6 +355,8 @@ pub enum BodyEncoding {
     Json,
     /// YAML.
     Yaml,
+    /// Protobuf; for kinds whose schema has its numbers.
+    Protobuf,
 }
 
 impl BodyEncoding {
@@ -363,6 +365,7 @@ impl BodyEncoding {
         match media_type_of(content_type).as_str() {
             "" | JSON => Ok(Self::Json),
             YAML => Ok(Self::Yaml),
+            PROTOBUF => Ok(Self::Protobuf),
             _ => Err(Status::unsupported_media_type(&BODY_TYPES)),
         }
     }

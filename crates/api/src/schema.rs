@@ -4,6 +4,9 @@
 //! that needs shapes (decoding, strategic merge patches, managed fields, OpenAPI) reads them here.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::protobuf::Layouts;
 
 mod text;
 
@@ -13,11 +16,18 @@ pub use text::TableError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(u32);
 
+impl TypeId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A closed set of object types.
 #[derive(Debug, Default)]
 pub struct Schema {
     types: Vec<ObjectType>,
     by_name: HashMap<Box<str>, TypeId>,
+    layouts: OnceLock<Layouts>,
 }
 
 /// The fields of one type.
@@ -74,6 +84,18 @@ pub struct Embedding {
     pub name: Box<str>,
     /// The number of its message.
     pub number: Option<u32>,
+    /// The struct inside it that is embedded in turn, when the field comes from there.
+    pub inner: Option<Box<Embedding>>,
+}
+
+impl Embedding {
+    /// The names of the structs from the outside in, as Go joins them.
+    pub fn path(&self) -> String {
+        match &self.inner {
+            None => self.name.to_string(),
+            Some(inner) => format!("{}.{}", self.name, inner.path()),
+        }
+    }
 }
 
 /// What a value may be.
@@ -170,7 +192,11 @@ impl Schema {
                 (object_type.name.clone(), TypeId(index))
             })
             .collect();
-        Self { types, by_name }
+        Self {
+            types,
+            by_name,
+            layouts: OnceLock::new(),
+        }
     }
 
     /// The type with this full name.
@@ -180,7 +206,18 @@ impl Schema {
 
     /// The type at this place.
     pub fn object_type(&self, type_id: TypeId) -> &ObjectType {
-        &self.types[type_id.0 as usize]
+        &self.types[type_id.index()]
+    }
+
+    /// How the types are written in protobuf; made when first asked for.
+    pub(crate) fn layouts(&self) -> &Layouts {
+        self.layouts.get_or_init(|| Layouts::new(self))
+    }
+
+    /// The places of all types.
+    pub(crate) fn type_ids(&self) -> impl Iterator<Item = TypeId> {
+        let count = u32::try_from(self.types.len()).expect("a schema has far fewer types");
+        (0..count).map(TypeId)
     }
 
     /// All types.

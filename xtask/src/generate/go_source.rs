@@ -32,8 +32,8 @@ pub(super) struct GoField {
     pub(super) type_name: String,
     /// The number in protobuf.
     pub(super) number: Option<u32>,
-    /// The struct it comes from when that one is embedded, with that one's number.
-    pub(super) embedded: Option<(String, Option<u32>)>,
+    /// The embedded structs it comes from, from the outside in, each with its number.
+    pub(super) embedded: Vec<(String, Option<u32>)>,
     /// The words after the name in the JSON tag.
     pub(super) options: Vec<String>,
     /// What an absent value means, as JSON.
@@ -59,10 +59,10 @@ impl Source {
                 Member::Field(field) => fields.push(field.clone()),
                 Member::Embedded { type_name, number } => {
                     let name = type_name.rsplit('.').next().unwrap_or(type_name);
-                    let inner = self.fields(name)?.into_iter().map(|field| GoField {
-                        embedded: Some((name.to_owned(), *number)),
-                        ..field
-                    });
+                    let mut inner = self.fields(name)?;
+                    for field in &mut inner {
+                        field.embedded.insert(0, (name.to_owned(), *number));
+                    }
                     fields.extend(inner);
                 }
             }
@@ -174,7 +174,7 @@ fn read_member(
             name: name.to_owned(),
             type_name: printed_type(type_name.unwrap_or(first), package, imports),
             number,
-            embedded: None,
+            embedded: Vec::new(),
             options,
             default: default.filter(|value| !value.starts_with("ref(")),
         })),
@@ -253,7 +253,7 @@ type Inner struct {
     #[test]
     fn an_embedded_field_knows_where_it_comes_from() {
         let size = &fields()[2];
-        assert_eq!(size.embedded, Some(("Inner".to_owned(), Some(7))));
+        assert_eq!(size.embedded, [("Inner".to_owned(), Some(7))]);
         assert_eq!(size.number, Some(1));
     }
 

@@ -53,10 +53,8 @@ fn line(field: &GoField, property: &Value, required: Option<&str>, package: &str
     let mut words = vec![format!("{}{presence}", field.name), shape.clone(), number];
     words.extend(required.map(str::to_owned));
     words.extend(json_schema::merging(property));
-    match &field.embedded {
-        Some((name, Some(number))) => words.push(format!("in={name}:{number}")),
-        Some((name, None)) => words.push(format!("in={name}")),
-        None => {}
+    if !field.embedded.is_empty() {
+        words.push(format!("in={}", embeddings(field)));
     }
     let go_type = field.type_name.trim_start_matches('*');
     if go_type != expected_go_type(&shape, package) {
@@ -64,6 +62,14 @@ fn line(field: &GoField, property: &Value, required: Option<&str>, package: &str
     }
     words.extend(field.default.iter().map(|value| format!("default={value}")));
     words
+}
+
+fn embeddings(field: &GoField) -> String {
+    let steps = field.embedded.iter().map(|(name, number)| match number {
+        Some(number) => format!("{name}:{number}"),
+        None => name.clone(),
+    });
+    steps.collect::<Vec<_>>().join("/")
 }
 
 /// What Go writes for a field that is not set: see `Presence` of the API crate.

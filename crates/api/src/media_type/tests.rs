@@ -224,7 +224,7 @@ fn discovery_is_aggregated_when_asked_for() {
 }
 
 #[test]
-fn bodies_are_json_or_yaml() {
+fn bodies_are_json_yaml_or_protobuf() {
     let parse = BodyEncoding::parse;
     assert_eq!(parse(""), Ok(BodyEncoding::Json));
     assert_eq!(
@@ -232,6 +232,10 @@ fn bodies_are_json_or_yaml() {
         Ok(BodyEncoding::Json)
     );
     assert_eq!(parse("application/yaml"), Ok(BodyEncoding::Yaml));
+    assert_eq!(
+        parse("application/vnd.kubernetes.protobuf"),
+        Ok(BodyEncoding::Protobuf)
+    );
     let expected = "the body of the request was in an unknown format - accepted media types \
         include: application/json, application/yaml, application/vnd.kubernetes.protobuf";
     let status = parse("text/foo").unwrap_err();

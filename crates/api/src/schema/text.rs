@@ -216,11 +216,17 @@ fn parse_patch(word: &str) -> Result<PatchStrategy, String> {
     }
 }
 
+/// `Outer:1/Inner:2`: the struct, its number, and the struct inside it.
 fn parse_embedding(word: &str) -> Result<Embedding, String> {
-    let (name, number) = word.split_once(':').unwrap_or((word, "-"));
+    let (outer, inner) = match word.split_once('/') {
+        Some((outer, inner)) => (outer, Some(Box::new(parse_embedding(inner)?))),
+        None => (word, None),
+    };
+    let (name, number) = outer.split_once(':').unwrap_or((outer, "-"));
     Ok(Embedding {
         name: name.into(),
         number: parse_number(number)?,
+        inner,
     })
 }
 
@@ -247,7 +253,7 @@ package core
 type Pod
   zone? string 7 required go=v1.Zone default=\"x\"
   labels! meta.Labels 1
-  parts [Part] 2 keys=name,type patch=merge,retainKeys:name in=Body:4
+  parts [Part] 2 keys=name,type patch=merge,retainKeys:name in=Body:4/Core:5
 type Part
   name string 1
 ";
@@ -305,7 +311,10 @@ type Part
             retain_keys: true,
         };
         assert_eq!(parts.patch, patch);
-        assert_eq!(parts.embedded.as_ref().unwrap().number, Some(4));
+        let embedding = parts.embedded.as_ref().unwrap();
+        assert_eq!(embedding.path(), "Body.Core");
+        let inner = embedding.inner.as_ref().unwrap();
+        assert_eq!((embedding.number, inner.number), (Some(4), Some(5)));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) async fn delete(
     body: Bytes,
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate(server, request)?;
-    let options = submitted::delete_options(request, &body)?;
+    let options = submitted::delete_options(server, request, &body)?;
     let deleted = remove(server, request, request.object_name(), &options).await?;
     match deleted.outcome {
         Outcome::Removed if request.definition.deletion_answer == DeletionAnswer::Status => {

@@ -20,7 +20,7 @@ pub(crate) async fn delete_collection(
     body: Bytes,
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate_list(server, request)?;
-    let options = submitted::delete_options(request, &body)?;
+    let options = submitted::delete_options(server, request, &body)?;
     let page = list::page(server, request).await?;
     for object in page.objects() {
         let one = request.for_object(object.namespace(), object.name());

@@ -32,10 +32,16 @@ pub(super) fn decode(
     validation: FieldValidation,
 ) -> Result<Submitted, Status> {
     let expected = expected(request);
-    let encoding = BodyEncoding::parse(request.content_type())?;
-    let parsed = parse(encoding, body);
-    let document = parsed
-        .map_err(|reason| Status::bad_request(expected.unrecognized(&reason, body).to_string()))?;
+    let unrecognized = |reason: String| expected.unrecognized(&reason, body);
+    let parsed = match BodyEncoding::parse(request.content_type())? {
+        BodyEncoding::Json => parse_json(body).map_err(unrecognized),
+        BodyEncoding::Yaml => parse_yaml(body).map_err(unrecognized),
+        BodyEncoding::Protobuf => server
+            .registry
+            .parse_protobuf(expected, body)
+            .map(without_duplicates),
+    };
+    let document = parsed.map_err(|error| Status::bad_request(error.to_string()))?;
     check(server, request, document, (body, validation))
 }
 
@@ -46,10 +52,7 @@ pub(super) fn decode_patched(
     value: Value,
     validation: FieldValidation,
 ) -> Result<Submitted, Status> {
-    let document = Document {
-        value,
-        duplicate_fields: Vec::new(),
-    };
+    let document = without_duplicates(value);
     check(server, request, document, (&Bytes::new(), validation))
 }
 
@@ -98,24 +101,41 @@ pub(super) fn expected(request: &ResourceRequest) -> Expected<'_> {
     }
 }
 
-fn parse(encoding: BodyEncoding, body: &[u8]) -> Result<Document, String> {
-    match encoding {
-        BodyEncoding::Json => json::decode(body)
-            .map_err(|error| format!("couldn't get version/kind; json parse error: {error}")),
-        BodyEncoding::Yaml => yaml::decode(body).map_err(|error| error.to_string()),
+fn parse_json(body: &[u8]) -> Result<Document, String> {
+    json::decode(body)
+        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))
+}
+
+fn parse_yaml(body: &[u8]) -> Result<Document, String> {
+    yaml::decode(body).map_err(|error| error.to_string())
+}
+
+fn without_duplicates(value: Value) -> Document {
+    Document {
+        value,
+        duplicate_fields: Vec::new(),
     }
 }
 
 /// The options of a delete: from the body if there is one, else from the parameters.
 pub(super) fn delete_options(
+    server: &Server,
     request: &ResourceRequest,
     body: &Bytes,
 ) -> Result<DeleteOptions, Status> {
     if body.is_empty() {
         return DeleteOptions::from_query(request.query.typed());
     }
-    let encoding = BodyEncoding::parse(request.content_type())?;
-    let document = parse(encoding, body).map_err(Status::bad_request)?;
+    let parsed = match BodyEncoding::parse(request.content_type())? {
+        BodyEncoding::Json => parse_json(body),
+        BodyEncoding::Yaml => parse_yaml(body),
+        BodyEncoding::Protobuf => server
+            .registry
+            .parse_protobuf(Expected::delete_options(&server.registry), body)
+            .map(without_duplicates)
+            .map_err(|error| error.to_string()),
+    };
+    let document = parsed.map_err(Status::bad_request)?;
     DeleteOptions::from_body(&document.value)
 }
 

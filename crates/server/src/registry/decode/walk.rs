@@ -71,7 +71,7 @@ impl Trail<'_> {
             Self::Key { parent, .. } | Self::Index { parent, .. } => parent.go_path(),
             Self::Field { parent, field, .. } => {
                 let outer = match &field.embedded {
-                    Some(embedding) => join(parent.go_path(), &embedding.name),
+                    Some(embedding) => join(parent.go_path(), &embedding.path()),
                     None => parent.go_path(),
                 };
                 join(outer, &field.name)

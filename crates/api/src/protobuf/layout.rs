@@ -1,0 +1,156 @@
+//! The schema as protobuf needs it: the fields of every message by number, and how each is written.
+
+use crate::schema::{Embedding, Field, Schema, Shape, TypeId};
+
+/// How the messages of all types of a schema are laid out.
+#[derive(Debug)]
+pub(crate) struct Layouts {
+    messages: Vec<Vec<Member>>,
+}
+
+/// A field of a message.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) number: u32,
+    pub(super) content: Content,
+}
+
+/// What a field of a message holds.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A field of the type, at this place among those of [`ObjectType`].
+    Field { place: usize, form: Form },
+    /// A struct that Go embeds: a message of its own here, fields of the same object in JSON.
+    Embedded(Vec<Member>),
+}
+
+/// How a value is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    String,
+    Bytes,
+    Boolean,
+    Int32,
+    Int64,
+    Double,
+    Time,
+    MicroTime,
+    Quantity,
+    IntOrString,
+    /// JSON text as bytes in a message.
+    RawJson,
+    /// A message of this type.
+    Object(TypeId),
+    /// A schema of this type, or a list of them.
+    SchemaOrList(TypeId),
+    /// A schema of this type, or whether anything is allowed.
+    SchemaOrBoolean(TypeId),
+    /// A schema of this type, or the names of fields.
+    SchemaOrNames(TypeId),
+    /// The field repeated.
+    List(Box<Form>),
+    /// A message that holds nothing but the list.
+    WrappedList(Box<Form>),
+    /// The field repeated, each time a message with key and value.
+    Map(Box<Form>),
+}
+
+impl Layouts {
+    pub(crate) fn new(schema: &Schema) -> Self {
+        let messages = schema.type_ids().map(|type_id| message(schema, type_id));
+        Self {
+            messages: messages.collect(),
+        }
+    }
+
+    /// The fields of a type's message, by number.
+    pub(super) fn message(&self, type_id: TypeId) -> &[Member] {
+        &self.messages[type_id.index()]
+    }
+}
+
+/// The member with this number.
+pub(super) fn find(members: &[Member], number: u32) -> Option<&Member> {
+    let found = members.binary_search_by_key(&number, |member| member.number);
+    found.ok().map(|place| &members[place])
+}
+
+fn message(schema: &Schema, type_id: TypeId) -> Vec<Member> {
+    let object_type = schema.object_type(type_id);
+    let mut members = Vec::new();
+    for (place, field) in object_type.fields.iter().enumerate() {
+        let Some(number) = field.number else {
+            continue;
+        };
+        let form = field_form(type_id, field);
+        let member = Member {
+            number,
+            content: Content::Field { place, form },
+        };
+        insert(&mut members, field.embedded.as_deref(), member);
+    }
+    members
+}
+
+/// Puts a member into the message of the struct it comes from.
+fn insert(members: &mut Vec<Member>, embedding: Option<&Embedding>, member: Member) {
+    let number = match embedding {
+        None => member.number,
+        Some(Embedding {
+            number: Some(number),
+            ..
+        }) => *number,
+        // What the envelope tells is not in the message.
+        Some(Embedding { number: None, .. }) => return,
+    };
+    let place = members.partition_point(|other| other.number < number);
+    let Some(embedding) = embedding else {
+        members.insert(place, member);
+        return;
+    };
+    if members
+        .get(place)
+        .is_none_or(|found| found.number != number)
+    {
+        let content = Content::Embedded(Vec::new());
+        members.insert(place, Member { number, content });
+    }
+    if let Content::Embedded(inside) = &mut members[place].content {
+        insert(inside, embedding.inner.as_deref(), member);
+    }
+}
+
+fn field_form(owner: TypeId, field: &Field) -> Form {
+    let go_type = field.go_type.as_deref().unwrap_or_default();
+    match form(owner, &field.shape, go_type) {
+        Form::List(element) if go_type == "v1.Verbs" => Form::WrappedList(element),
+        form => form,
+    }
+}
+
+fn form(owner: TypeId, shape: &Shape, go_type: &str) -> Form {
+    match shape {
+        Shape::String => Form::String,
+        Shape::Bytes => Form::Bytes,
+        Shape::Boolean => Form::Boolean,
+        Shape::Int32 => Form::Int32,
+        Shape::Int64 => Form::Int64,
+        Shape::Number => Form::Double,
+        Shape::Time => Form::Time,
+        Shape::MicroTime => Form::MicroTime,
+        Shape::Quantity => Form::Quantity,
+        Shape::IntOrString => Form::IntOrString,
+        Shape::Object { type_id, .. } => Form::Object(*type_id),
+        Shape::List { element, .. } => Form::List(Box::new(form(owner, element, go_type))),
+        Shape::Map { value, .. } => Form::Map(Box::new(match form(owner, value, go_type) {
+            Form::List(element) => Form::WrappedList(element),
+            form => form,
+        })),
+        Shape::Any => match go_type {
+            "v1.JSONSchemaPropsOrArray" => Form::SchemaOrList(owner),
+            "v1.JSONSchemaPropsOrBool" => Form::SchemaOrBoolean(owner),
+            "v1.JSONSchemaDependencies" => Form::SchemaOrNames(owner),
+            _ => Form::RawJson,
+        },
+    }
+}
