@@ -21,6 +21,21 @@ impl Compressor {
         std::mem::take(self.0.get_mut())
     }
 
+    /// One piece as a gzip member of its own, so that nothing is kept between two of them.
+    ///
+    /// A reader may look for the next member before it hands on the end of this one, so all of the
+    /// piece comes before a flush mark.
+    pub(crate) fn member(piece: &[u8]) -> Vec<u8> {
+        let mut compressor = Self::new();
+        let mut member = compressor.push(piece);
+        compressor
+            .0
+            .flush()
+            .expect("compressing into memory cannot fail");
+        member.extend(compressor.finish());
+        member
+    }
+
     /// What remains to be sent.
     pub(crate) fn finish(self) -> Vec<u8> {
         self.0
@@ -63,6 +78,18 @@ mod tests {
             .read_to_string(&mut text)
             .unwrap();
         assert_eq!(text, "hello world");
+    }
+
+    #[test]
+    fn a_member_can_be_read_before_the_next_one_begins() {
+        const FLUSH_MARK: [u8; 4] = [0, 0, 0xff, 0xff];
+        let member = Compressor::member(b"hello world");
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(member.as_slice())
+            .read_to_string(&mut text)
+            .unwrap();
+        assert_eq!(text, "hello world");
+        assert!(member.windows(4).any(|bytes| bytes == FLUSH_MARK));
     }
 
     #[test]

@@ -168,12 +168,7 @@ fn http_stream(coding: Coding, frames: Frames) -> Response<Body> {
         let chunk = frames.next().await?;
         let chunk = match coding {
             Coding::Plain => chunk,
-            Coding::Gzip => {
-                let mut compressor = Compressor::new();
-                let mut member = compressor.push(&chunk);
-                member.extend(compressor.finish());
-                member.into()
-            }
+            Coding::Gzip => Compressor::member(&chunk).into(),
         };
         Some((chunk, frames))
     });
