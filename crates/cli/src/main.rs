@@ -4,6 +4,8 @@ mod kubeconfig;
 mod logging;
 mod serve;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 #[global_allocator]
@@ -34,9 +36,15 @@ Try it:
 
   listwatch serve --memory --listen 127.0.0.1:0   a throw-away server on a free port, for tests";
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let CommandLine { command, serve } = CommandLine::parse();
     let Command::Serve(serve) = command.unwrap_or(Command::Serve(serve));
     logging::start(serve.log_format);
-    serve::run(serve)
+    match serve::run(serve) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }

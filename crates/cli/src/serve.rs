@@ -4,7 +4,7 @@ use std::{io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use listwatch_server::{RunningServer, Settings};
-use listwatch_store::{MemoryStore, Store};
+use listwatch_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
 #[tokio::main]
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     refuse_open_network(arguments.listen)?;
-    let store = open_store(&arguments)?;
+    let store = open_store(&arguments).await?;
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         let address = arguments.listen;
         format!("cannot listen on {address}; choose another address with --listen")
@@ -87,11 +87,15 @@ fn refuse_open_network(address: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-fn open_store(arguments: &Arguments) -> Result<Arc<dyn Store>> {
+async fn open_store(arguments: &Arguments) -> Result<Arc<dyn Store>> {
     if arguments.memory {
         return Ok(Arc::new(MemoryStore::new()));
     }
-    bail!("the embedded store is not there yet; use --memory")
+    let directory = &arguments.data;
+    let store = EmbeddedStore::open_directory(directory, EmbeddedOptions::default())
+        .await
+        .with_context(|| format!("cannot open the data directory {}", directory.display()))?;
+    Ok(Arc::new(store))
 }
 
 /// Says on standard output where the server listens, for people and for scripts.
