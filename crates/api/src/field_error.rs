@@ -252,10 +252,14 @@ impl fmt::Display for FieldError {
     }
 }
 
+/// Errors that one answer reports: more than anybody reads. Checks stop there, and the others are
+/// left out.
+pub const FIELD_ERRORS_MAX: usize = 1_000;
+
 /// All errors as one text: a single one plain, several as `[a, b]`, each distinct text once.
 pub fn aggregate(errors: &[FieldError]) -> String {
     let mut texts: Vec<String> = Vec::new();
-    for error in errors.iter().take(TEXT_ERRORS_MAX) {
+    for error in errors.iter().take(FIELD_ERRORS_MAX) {
         let text = error.to_string();
         if !texts.contains(&text) {
             texts.push(text);
@@ -266,9 +270,6 @@ pub fn aggregate(errors: &[FieldError]) -> String {
         texts => format!("[{}]", texts.join(", ")),
     }
 }
-
-/// Errors that go into one text: more than anybody reads. The others are left out.
-const TEXT_ERRORS_MAX: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

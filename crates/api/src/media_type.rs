@@ -18,7 +18,7 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const JSON_WATCH: &str = "application/json;stream=watch";
 const PROTOBUF_WATCH: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
-/// The types of single documents, also for custom resources, though Kubernetes refuses protobuf there.
+/// The types of single documents; named for custom resources too, which are never protobuf.
 const BODY_TYPES: [&str; 3] = [JSON, YAML, PROTOBUF];
 
 /// The syntax of an answer.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::field_error::{BadValue, FieldError, FieldPath};
+use crate::field_error::{BadValue, FIELD_ERRORS_MAX, FieldError, FieldPath};
 use crate::go_text;
 use crate::media_type::Origin;
 use crate::name::{self, NameRule};
@@ -147,6 +147,7 @@ impl MetadataRules {
         let unqualified = numbered.filter(|(_, name)| !name.contains('/') && !is_standard(name));
         let why = "name is neither a standard finalizer name nor is it fully qualified";
         unqualified
+            .take(FIELD_ERRORS_MAX)
             .map(|(index, name)| FieldError::invalid(&path.index(index), name, why))
             .collect()
     }
@@ -172,6 +173,9 @@ fn generation_errors(metadata: &Value, path: &FieldPath) -> Option<FieldError> {
 fn label_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in texts(metadata, "labels") {
+        if errors.len() > FIELD_ERRORS_MAX {
+            break;
+        }
         errors.extend(invalid_each(path, key, &name::check_qualified_name(key)));
         errors.extend(invalid_each(path, value, &name::check_label_value(value)));
     }
@@ -183,8 +187,10 @@ fn annotation_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut bytes = 0;
     for (key, value) in texts(metadata, "annotations") {
         bytes += key.len() + value.len();
-        let problems = name::check_qualified_name(&key.to_lowercase());
-        errors.extend(invalid_each(path, key, &problems));
+        if errors.len() <= FIELD_ERRORS_MAX {
+            let problems = name::check_qualified_name(&key.to_lowercase());
+            errors.extend(invalid_each(path, key, &problems));
+        }
     }
     if bytes > ANNOTATIONS_BYTES_MAX {
         errors.push(FieldError::too_long(path, ANNOTATIONS_BYTES_MAX));
@@ -194,7 +200,7 @@ fn annotation_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
 
 fn finalizer_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    for name in finalizers(metadata) {
+    for name in finalizers(metadata).take(FIELD_ERRORS_MAX) {
         errors.extend(invalid_each(path, name, &name::check_qualified_name(name)));
     }
     let has = |wanted| finalizers(metadata).any(|name| name == wanted);
@@ -254,7 +260,7 @@ fn immutable_errors(metadata: &Value, old: &Value, path: &FieldPath) -> Vec<Fiel
 fn managed_fields_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let entries = metadata["managedFields"].as_array().into_iter().flatten();
-    for (index, entry) in entries.enumerate() {
+    for (index, entry) in entries.enumerate().take(FIELD_ERRORS_MAX) {
         let path = path.index(index);
         let operation = text(entry, "operation");
         if operation.is_empty() {

@@ -344,14 +344,14 @@ impl<'a> Fields<'a> {
 
 /// What is wrong with the name of a field manager.
 pub fn field_manager_errors(manager: &str, path: &FieldPath) -> Vec<FieldError> {
-    let mut errors = Vec::new();
     if manager.len() > FIELD_MANAGER_BYTES_MAX {
-        errors.push(FieldError::too_long(path, FIELD_MANAGER_BYTES_MAX));
+        return vec![FieldError::too_long(path, FIELD_MANAGER_BYTES_MAX)];
     }
+    let mut errors = Vec::new();
     let unprintable = manager
         .char_indices()
         .filter(|(_, c)| !go_text::is_printable(*c));
-    for (position, character) in unprintable.take(FIELD_MANAGER_BYTES_MAX) {
+    for (position, character) in unprintable {
         let code = u32::from(character);
         let why = format!("invalid character U+{code:04X} (at position {position})");
         errors.push(FieldError::invalid(path, manager, &why));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::text;
-use crate::field_error::{BadValue, FieldError, FieldPath};
+use crate::field_error::{BadValue, FIELD_ERRORS_MAX, FieldError, FieldPath};
 use crate::go_text;
 
 /// The order in which Kubernetes writes a reference.
@@ -21,17 +21,24 @@ pub(super) fn errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
     let references = metadata["ownerReferences"].as_array();
     let references = references.map(Vec::as_slice).unwrap_or_default();
     let mut errors = Vec::new();
-    let mut controller: Option<String> = None;
     for (index, reference) in references.iter().enumerate() {
+        if errors.len() > FIELD_ERRORS_MAX {
+            break;
+        }
         errors.extend(reference_errors(reference, &path.index(index)));
-        if reference["controller"] != true {
-            continue;
-        }
-        let name = format!("{}/{}", text(reference, "kind"), text(reference, "name"));
-        match &controller {
-            None => controller = Some(name),
-            Some(first) => errors.push(second_controller(references, path, first, &name)),
-        }
+    }
+    let name = |reference| format!("{}/{}", text(reference, "kind"), text(reference, "name"));
+    let mut controllers = references
+        .iter()
+        .filter(|reference| reference["controller"] == true);
+    // A third controller is not reported: the error shows all references, and could do so often.
+    if let (Some(first), Some(second)) = (controllers.next(), controllers.next()) {
+        errors.push(second_controller(
+            references,
+            path,
+            &name(first),
+            &name(second),
+        ));
     }
     errors
 }

@@ -160,6 +160,18 @@ fn one_owner_at_most_is_the_controller() {
 }
 
 #[test]
+fn a_flood_of_errors_is_cut_short() {
+    let labels = (0..100_000).map(|number| (format!("-{number}"), json!("-")));
+    let owners = vec![json!({"controller": true}); 10_000];
+    let metadata = with(json!({
+        "labels": labels.collect::<serde_json::Map<_, _>>(),
+        "ownerReferences": owners,
+        "finalizers": vec!["-"; 100_000],
+    }));
+    assert!(CONFIG_MAP.check_create(&metadata).len() < 5 * FIELD_ERRORS_MAX);
+}
+
+#[test]
 fn managed_fields_have_a_shape() {
     let entries = json!({"managedFields": [{"operation": "Jump", "fieldsType": "V2",
         "subresource": "s".repeat(257)}, {}]});

@@ -15,8 +15,8 @@ const COPIED_BYTES_MAX: usize = 3 * 1_024 * 1_024;
 /// Values that one patch may move about, which takes a tenth of a second. The rest of the patch is
 /// refused.
 const MOVED_VALUES_MAX: usize = 20_000_000;
-/// Nesting that a patch may build, as deep as bodies may be. A deeper value is refused, since whatever
-/// walks it would run out of stack.
+/// Nesting that a patch may build, as deep as bodies may be. A deeper value is refused, since
+/// whatever walks it would run out of stack.
 const DEPTH_MAX: usize = 127;
 
 /// A list of operations.

@@ -1,7 +1,7 @@
 //! The refusals that Kubernetes words in one fixed way.
 
 use super::{Reason, Status, StatusCause, StatusDetails};
-use crate::field_error::{FieldError, aggregate};
+use crate::field_error::{FIELD_ERRORS_MAX, FieldError, aggregate};
 use crate::go_text::quote;
 use crate::identity::{GroupKind, GroupResource};
 
@@ -102,11 +102,14 @@ impl Status {
         if !errors.is_empty() {
             message = format!("{message}: {}", aggregate(errors));
         }
-        let causes = errors.iter().map(|error| StatusCause {
-            reason: error.kind.cause().into(),
-            message: error.body.clone(),
-            field: error.field.clone(),
-        });
+        let causes = errors
+            .iter()
+            .take(FIELD_ERRORS_MAX)
+            .map(|error| StatusCause {
+                reason: error.kind.cause().into(),
+                message: error.body.clone(),
+                field: error.field.clone(),
+            });
         Self::failure(422, Some(Reason::Invalid), message).with_details(StatusDetails {
             name: name.to_owned(),
             group: kind.group.to_owned(),

@@ -43,7 +43,8 @@ pub(super) fn style(text: &str, place: Place) -> Style {
 /// Whether the character can stand in a quoted text as it is.
 pub(super) fn is_printable(character: char) -> bool {
     matches!(character,
-        '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
+        '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}'
+            | '\u{ff00}'..='\u{fffd}')
 }
 
 /// Whether a part of the text would be taken for YAML's own signs.

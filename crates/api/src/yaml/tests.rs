@@ -34,7 +34,8 @@ fn blocks_are_laid_out_as_kubernetes_lays_them_out() {
         "metadata": {"name": "x", "creationTimestamp": "2026-11-15T06:44:32Z", "labels": {}},
         "list": [1, "two", [3, [4]], {"a": 1, "b": [{"c": null}]}, [], {}],
         "data": {"text": "a\nb\n", "bare": "a\nb", "kept": "a\n\n", "odd": " a\nb"},
-        "words": ["true", "1", "", "~", "1.5e3", "0x1F", "1:30", "yes", "null", "v1", "a: b", "# a"],
+        "words": ["true", "1", "", "~", "1.5e3", "0x1F", "1:30", "yes", "null", "v1", "a: b",
+            "# a"],
         "quotes": ["it's", "'it'", "tab\t", "é", "- a", "-a", "a:", "100m", "2026-11-15", "😀"],
     });
     let expected = "\

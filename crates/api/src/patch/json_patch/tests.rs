@@ -156,19 +156,20 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
+fn operation() -> impl Strategy<Value = Value> {
+    let name = "add|remove|replace|move|copy|test";
+    let parts = (name, "(/[ab01-]){0,3}", "(/[ab01]){0,2}", json_value());
+    parts.prop_map(
+        |(name, path, from, value)| json!({"op": name, "path": path, "from": from, "value": value}),
+    )
+}
+
 proptest! {
     #[test]
     fn any_patch_is_applied_or_refused(
         object in json_value(),
-        steps in prop::collection::vec(
-            ("add|remove|replace|move|copy|test", "(/[ab01-]){0,3}", "(/[ab01]){0,2}", json_value()),
-            0..5,
-        ),
+        operations in prop::collection::vec(operation(), 0..5),
     ) {
-        let operations: Vec<Value> = steps
-            .into_iter()
-            .map(|(op, path, from, value)| json!({"op": op, "path": path, "from": from, "value": value}))
-            .collect();
         let _ = patched(object, Value::from(operations));
     }
 }

@@ -1,7 +1,7 @@
 //! The grammar of label selectors, with the errors of Kubernetes' own parser.
 
 use super::{LabelOperator, LabelRequirement};
-use crate::field_error::{FieldError, FieldPath, aggregate};
+use crate::field_error::{FIELD_ERRORS_MAX, FieldError, FieldPath, aggregate};
 use crate::go_text;
 use crate::name;
 use crate::selector::ParseSelectorError;
@@ -278,7 +278,7 @@ fn value_errors(key: &str, values: &[&str]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let problems = name::check_label_value(value);
-        if !problems.is_empty() {
+        if !problems.is_empty() && errors.len() < FIELD_ERRORS_MAX {
             let path = FieldPath::new("values").index(index).key(key);
             errors.push(FieldError::invalid(&path, *value, &problems.join("; ")));
         }
