@@ -53,9 +53,6 @@ const GROUP_COMMITS_MAX: usize = 1024;
 /// Room in the log for one group, in bytes; more only for a single commit that needs it.
 const GROUP_BYTES_MAX: usize = 1024 * 1024;
 
-/// Less than this of the log is not worth a new base.
-const COMPACTION_BYTES_MIN: u64 = 16 * 1024 * 1024;
-
 /// A durable store on one machine. Dropping it writes what waits and lets go of the directory.
 pub struct EmbeddedStore {
     inner: Arc<Inner>,
@@ -283,7 +280,11 @@ impl Inner {
         let keep = Keep {
             bytes_max: self.options.history_bytes,
             age_max: self.options.history_age,
-            worth_bytes: writer.files.base.bytes.max(COMPACTION_BYTES_MIN),
+            worth_bytes: writer
+                .files
+                .base
+                .bytes
+                .max(self.options.segment_bytes.into()),
         };
         let now = self.clock.milliseconds();
         writer.due(keep, self.options.history_changes, now)

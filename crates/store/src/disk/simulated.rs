@@ -29,7 +29,7 @@ impl SimulatedDisk {
             life: 0,
             operations: 0,
             cut: None,
-            capacity: u64::MAX,
+            capacity: Capacity::Bytes(u64::MAX),
             syncs: Syncs::Work,
             names: BTreeMap::new(),
             durable_names: BTreeMap::new(),
@@ -56,16 +56,22 @@ impl SimulatedDisk {
         self.0.lock().restart();
     }
 
-    /// Ends all locks and opened files as the end of a process does, and loses nothing.
+    /// Ends all locks and opened files as the end of a process does. Nothing is lost: a cut before
+    /// this was only the moment at which the process ended.
     pub fn end_process(&self) {
         let mut platter = self.0.lock();
-        platter.life += 1;
-        platter.lock = Weak::new();
+        platter.begin_life();
     }
 
     /// Lets the disk hold this many bytes in all.
     pub fn set_capacity(&self, bytes: u64) {
-        self.0.lock().capacity = bytes;
+        self.0.lock().capacity = Capacity::Bytes(bytes);
+    }
+
+    /// Lets every write fail in part, until a capacity is set: on a full file system that never
+    /// overwrites, even what is there cannot be written again.
+    pub fn refuse_writes(&self) {
+        self.0.lock().capacity = Capacity::Exhausted;
     }
 
     /// How many bytes the files have.
@@ -139,6 +145,12 @@ enum Power {
     Off,
 }
 
+#[derive(Clone, Copy)]
+enum Capacity {
+    Bytes(u64),
+    Exhausted,
+}
+
 enum Syncs {
     Work,
     Fail,
@@ -151,7 +163,7 @@ struct Platter {
     life: u64,
     operations: u64,
     cut: Option<u64>,
-    capacity: u64,
+    capacity: Capacity,
     syncs: Syncs,
     names: BTreeMap<String, FileHandle>,
     durable_names: BTreeMap<String, FileHandle>,
@@ -198,10 +210,16 @@ impl Platter {
         lengths.map(|file| file.lock().bytes.len() as u64).sum()
     }
 
-    /// How many more bytes there is room for.
-    fn room(&self) -> usize {
-        let room = self.capacity.saturating_sub(self.used());
-        usize::try_from(room).unwrap_or(usize::MAX)
+    /// How many of some bytes can be written at a place in a file of this length.
+    fn fitting(&mut self, length: usize, start: usize, bytes: usize) -> usize {
+        match self.capacity {
+            Capacity::Exhausted => self.random.below(bytes as u64) as usize,
+            Capacity::Bytes(capacity) => {
+                let room = capacity.saturating_sub(self.used());
+                let room = usize::try_from(room).unwrap_or(usize::MAX);
+                bytes.min(length.saturating_add(room).saturating_sub(start))
+            }
+        }
     }
 
     fn restart(&mut self) {
@@ -214,6 +232,10 @@ impl Platter {
         for file in self.names.values() {
             file.lock().lose_unsynced(&mut self.random);
         }
+        self.begin_life();
+    }
+
+    fn begin_life(&mut self) {
         self.power = Power::On;
         self.cut = None;
         self.syncs = Syncs::Work;
@@ -409,9 +431,8 @@ impl DiskFile for SimulatedFile {
         let mut platter = self.disk.0.lock();
         let start = usize::try_from(offset).map_err(io::Error::other)?;
         let outcome = platter.operate(self.life)?;
-        let room = platter.room();
-        let end_max = self.contents.lock().bytes.len().saturating_add(room);
-        let fitting = bytes.len().min(end_max.saturating_sub(start));
+        let length = self.contents.lock().bytes.len();
+        let fitting = platter.fitting(length, start, bytes.len());
         self.contents.lock().write(start, &bytes[..fitting]);
         if fitting < bytes.len() {
             return Err(io::ErrorKind::StorageFull.into());

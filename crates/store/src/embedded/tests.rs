@@ -1,4 +1,12 @@
-use std::time::{Duration, UNIX_EPOCH};
+mod crash;
+mod damage;
+mod limits;
+mod restart;
+
+use std::{
+    task::Poll,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use tokio::time::Instant;
 
@@ -11,22 +19,75 @@ fn test_clock() -> WallClock {
     WallClock::new(move || UNIX_EPOCH + Duration::from_secs(1_000_000_000) + begun.elapsed())
 }
 
+/// Files so small that few commits fill them.
 fn small_options() -> EmbeddedOptions {
     EmbeddedOptions {
-        segment_bytes: 32 * 1024,
+        segment_bytes: 8 * 1024,
         disk_work: DiskWork::Tasks,
         ..EmbeddedOptions::default()
     }
 }
 
-async fn open_simulated(disk: &SimulatedDisk) -> EmbeddedStore {
-    let opened = EmbeddedStore::open(Arc::new(disk.clone()), test_clock(), small_options()).await;
-    opened.unwrap()
+async fn try_open(disk: &SimulatedDisk) -> Result<EmbeddedStore, OpenError> {
+    EmbeddedStore::open(Arc::new(disk.clone()), test_clock(), small_options()).await
+}
+
+async fn open(disk: &SimulatedDisk) -> EmbeddedStore {
+    try_open(disk).await.unwrap()
+}
+
+/// The oldest revision that can be read.
+fn floor(store: &EmbeddedStore) -> Revision {
+    store.inner.snapshot().floor()
+}
+
+/// The segments on the disk, in order.
+fn segments(disk: &SimulatedDisk) -> Vec<String> {
+    let names = disk.names().into_iter();
+    names.filter(|name| name.starts_with("log-")).collect()
+}
+
+/// Lets all commits wait before the first is written.
+async fn commit_together(
+    store: &EmbeddedStore,
+    commits: Vec<Commit>,
+) -> Vec<Result<Revision, CommitError>> {
+    let mut waiting: Vec<_> = commits.into_iter().map(|one| store.commit(one)).collect();
+    let mut answers: Vec<_> = waiting.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (future, answer) in waiting.iter_mut().zip(&mut answers) {
+            if answer.is_none()
+                && let Poll::Ready(ready) = future.as_mut().poll(context)
+            {
+                *answer = Some(ready);
+            }
+        }
+        match answers.iter().all(Option::is_some) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_simulated_disk_keeps_the_contract() {
-    contract::run(async || open_simulated(&SimulatedDisk::new(1)).await).await;
+    contract::run(async || open(&SimulatedDisk::new(1)).await).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn followers_that_read_the_disk_keep_the_contract() {
+    contract::run(async || {
+        let disk = Arc::new(SimulatedDisk::new(1));
+        let options = EmbeddedOptions {
+            tail_bytes: 0,
+            ..small_options()
+        };
+        let opened = EmbeddedStore::open(disk, test_clock(), options).await;
+        opened.unwrap()
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -38,9 +99,8 @@ async fn files_keep_the_contract() {
         let directory = place.path().join(number.get().to_string());
         let directory = Arc::new(Directory::create(directory).unwrap());
         let options = EmbeddedOptions::default();
-        EmbeddedStore::open(directory, test_clock(), options)
-            .await
-            .unwrap()
+        let opened = EmbeddedStore::open(directory, test_clock(), options).await;
+        opened.unwrap()
     })
     .await;
 }
