@@ -263,9 +263,9 @@ fn malformed_patches_are_refused() {
 }
 
 #[test]
-fn a_hundred_thousand_elements_are_merged() {
-    let names: Vec<String> = (0..100_000).map(|number| format!("c{number}")).collect();
+fn twenty_thousand_elements_are_merged() {
+    let names: Vec<String> = (0..20_000).map(|number| format!("c{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let merged = patched(containers(&names), containers(&names));
-    assert_eq!(merged["containers"].as_array().unwrap().len(), 100_000);
+    assert_eq!(merged["containers"].as_array().unwrap().len(), 20_000);
 }
