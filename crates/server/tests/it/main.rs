@@ -1,4 +1,5 @@
 //! The server tested from outside.
 
 mod golden;
+mod protobuf;
 mod watch_cache;

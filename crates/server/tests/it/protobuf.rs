@@ -1,0 +1,173 @@
+//! Protobuf held against what Kubernetes' own code writes: objects of every kind, recorded by the
+//! program in `conformance/protobuf` with every field set, with none, and with odd values.
+
+use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path};
+
+use flate2::bufread::GzDecoder;
+use listwatch_api::{
+    protobuf::{self, Envelope},
+    schema::{Field, Schema, Shape, TypeId},
+};
+use listwatch_server::registry::Registry;
+use serde::Deserialize;
+use serde_json::{Deserializer, Value};
+
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const OBJECT_FILES: [&str; 3] = ["unset", "full", "edge"];
+
+/// One object in both forms.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    api_version: String,
+    kind: String,
+    protobuf: String,
+    json: Value,
+}
+
+impl Record {
+    fn message(&self) -> Vec<u8> {
+        use base64::{Engine, engine::general_purpose::STANDARD};
+        STANDARD.decode(&self.protobuf).unwrap()
+    }
+
+    fn group_version(&self) -> (&str, &str) {
+        self.api_version
+            .split_once('/')
+            .unwrap_or(("", &self.api_version))
+    }
+
+    /// The type of the kind: beside those of the same version, or with what all versions share.
+    fn type_id(&self, registry: &Registry) -> TypeId {
+        let schema = registry.schema();
+        let same_version = |group: &str, version: &str| (group, version) == self.group_version();
+        let neighbour = registry
+            .definitions()
+            .iter()
+            .find(|definition| same_version(&definition.group, &definition.version));
+        let beside = neighbour.and_then(|definition| {
+            let name = &schema.object_type(definition.schema?).name;
+            let (package, _) = name.rsplit_once('.')?;
+            schema.find(&format!("{package}.{}", self.kind))
+        });
+        beside
+            .or_else(|| schema.find(&format!("{META}.{}", self.kind)))
+            .unwrap_or_else(|| panic!("no type for {} {}", self.api_version, self.kind))
+    }
+}
+
+fn records(name: &str) -> Vec<Record> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/protobuf");
+    let file = File::open(folder.join(format!("{name}.jsonl.gz"))).unwrap();
+    let text = GzDecoder::new(BufReader::new(file));
+    let records = Deserializer::from_reader(text).into_iter();
+    records.collect::<Result<_, _>>().unwrap()
+}
+
+/// Go writes `null` for what is not set in fields without `omitempty`; the others leave it out.
+fn without_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(without_nulls);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(without_nulls),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_object_is_read_as_kubernetes_reads_it() {
+    let registry = Registry::builtin();
+    for file in OBJECT_FILES {
+        for mut record in records(file) {
+            let message = record.message();
+            let envelope = Envelope::parse(&message).unwrap();
+            assert_eq!(
+                (envelope.api_version, envelope.kind),
+                (&*record.api_version, &*record.kind)
+            );
+            let type_id = record.type_id(&registry);
+            let mut members = protobuf::decode(registry.schema(), type_id, envelope.raw).unwrap();
+            members.insert("apiVersion".to_owned(), envelope.api_version.into());
+            members.insert("kind".to_owned(), envelope.kind.into());
+            let mut read = Value::Object(members);
+            without_nulls(&mut read);
+            without_nulls(&mut record.json);
+            assert_eq!(
+                read, record.json,
+                "{file} {} {}",
+                record.api_version, record.kind
+            );
+        }
+    }
+}
+
+/// Notes the fields that have a value, as `TYPE.FIELD`.
+fn note_fields(schema: &Schema, shape: &Shape, value: &Value, noted: &mut BTreeSet<String>) {
+    match (shape, value) {
+        (Shape::Object { type_id, .. }, Value::Object(members)) => {
+            let object_type = schema.object_type(*type_id);
+            for (name, member) in members {
+                let field = object_type.field(name).unwrap();
+                noted.insert(format!("{}.{name}", object_type.name));
+                note_fields(schema, &field.shape, member, noted);
+            }
+        }
+        (Shape::List { element, .. }, Value::Array(elements)) => elements
+            .iter()
+            .for_each(|value| note_fields(schema, element, value, noted)),
+        (Shape::Map { value: shape, .. }, Value::Object(members)) => members
+            .values()
+            .for_each(|value| note_fields(schema, shape, value, noted)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_of_every_type_is_recorded() {
+    let registry = Registry::builtin();
+    let schema = registry.schema();
+    let mut noted = BTreeSet::new();
+    for record in records("full") {
+        let type_id = record.type_id(&registry);
+        let atomic = false;
+        let shape = Shape::Object { type_id, atomic };
+        note_fields(schema, &shape, &record.json, &mut noted);
+    }
+    let fields = schema.types().iter().flat_map(|object_type| {
+        let named = |field: &Field| format!("{}.{}", object_type.name, field.name);
+        object_type.fields.iter().map(named)
+    });
+    // Events are recorded as the frames of a stream.
+    let fields = fields.filter(|name| !name.starts_with(&format!("{META}.WatchEvent.")));
+    let missing: Vec<String> = fields.filter(|name| !noted.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn every_kind_its_list_and_its_subresources_are_recorded() {
+    let registry = Registry::builtin();
+    let schema = registry.schema();
+    let recorded: BTreeSet<&str> = records("full")
+        .iter()
+        .map(|record| &*schema.object_type(record.type_id(&registry)).name)
+        .collect();
+    let mut wanted = BTreeSet::new();
+    for definition in registry.definitions() {
+        let below = definition.subresources.iter().map(|below| below.schema);
+        for type_id in [definition.schema].into_iter().chain(below).flatten() {
+            wanted.insert(schema.object_type(type_id).name.to_string());
+        }
+        let list = definition
+            .schema
+            .map(|type_id| format!("{}List", schema.object_type(type_id).name));
+        wanted.extend(list.filter(|name| schema.find(name).is_some()));
+    }
+    wanted.extend(["DeleteOptions", "Status"].map(|name| format!("{META}.{name}")));
+    let missing: Vec<&String> = wanted
+        .iter()
+        .filter(|name| !recorded.contains(&***name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
