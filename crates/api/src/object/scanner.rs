@@ -246,8 +246,7 @@ impl Scanner<'_> {
         let begin = self.at;
         loop {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let special = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-            let Some(length) = special else {
+            let Some(length) = find_quote_or_backslash(rest) else {
                 self.at = self.bytes.len();
                 return Err(self.unexpected());
             };
@@ -290,4 +289,27 @@ impl Scanner<'_> {
             offset: self.at.min(self.bytes.len()),
         }
     }
+}
+
+/// Where the first of the two is, looked for in eight bytes at a time: values are mostly text.
+fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = zero_bytes(word ^ repeated(b'"')) | zero_bytes(word ^ repeated(b'\\'));
+        if found != 0 {
+            return Some(index * 8 + (found.trailing_zeros() / 8) as usize);
+        }
+    }
+    let special = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+    special.map(|index| words.len() * 8 + index)
+}
+
+const fn repeated(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Has the highest bit set in the lowest byte that is zero, and in no byte below it.
+const fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(repeated(1)) & !word & repeated(0x80)
 }

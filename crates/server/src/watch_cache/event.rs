@@ -190,3 +190,77 @@ pub fn append_json_frame(
         .append(header, resource_version(revision), buffer);
     buffer.put_slice(b"}\n");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{registry::Scope, watch_cache::KindLayout};
+
+    fn object(revision: u64, value: &str) -> Option<Arc<CachedObject>> {
+        let layout = KindLayout::new("/registry/things/", Scope::Namespaced, []);
+        let key = Key::new("/registry/things/default/a");
+        let value = Bytes::from(value.to_owned());
+        let object = CachedObject::read(&layout, key, Revision::new(revision), value);
+        Some(Arc::new(object.unwrap()))
+    }
+
+    fn change() -> Event {
+        let before = object(3, r#"{"kind":"Thing","metadata":{"uid":"u"},"data":1}"#);
+        let after = object(5, r#"{"kind":"Thing","metadata":{"uid":"u"},"data":2}"#);
+        Event::new(Revision::new(5), before, after).unwrap()
+    }
+
+    fn text(frame: &Bytes) -> &str {
+        std::str::from_utf8(frame).unwrap()
+    }
+
+    #[test]
+    fn a_frame_is_one_line_with_the_new_state() {
+        assert_eq!(
+            text(&change().json_frame(EventType::Modified)),
+            concat!(
+                r#"{"type":"MODIFIED","object":{"kind":"Thing","metadata":{"uid":"u","#,
+                r#""resourceVersion":"5"},"data":2}}"#,
+                "\n"
+            )
+        );
+    }
+
+    #[test]
+    fn an_object_that_leaves_is_shown_as_it_was_with_the_new_revision() {
+        assert_eq!(
+            text(&change().json_frame(EventType::Deleted)),
+            concat!(
+                r#"{"type":"DELETED","object":{"kind":"Thing","metadata":{"uid":"u","#,
+                r#""resourceVersion":"5"},"data":1}}"#,
+                "\n"
+            )
+        );
+    }
+
+    #[test]
+    fn a_frame_is_built_once_for_each_type_and_encoding() {
+        let event = change();
+        let mut built = 0;
+        for (event_type, encoding) in [
+            (EventType::Added, EncodingId::new(1)),
+            (EventType::Added, EncodingId::new(1)),
+            (EventType::Added, EncodingId::new(2)),
+            (EventType::Deleted, EncodingId::new(1)),
+            (EventType::Added, EncodingId::new(2)),
+        ] {
+            event.frame(event_type, encoding, || {
+                built += 1;
+                Bytes::from_static(b"frame")
+            });
+        }
+        assert_eq!(built, 3);
+    }
+
+    #[test]
+    fn a_frame_fits_into_the_room_made_for_it() {
+        let event = change();
+        let content = event.content(EventType::Modified);
+        assert!(event.json_frame(EventType::Modified).len() <= frame_len(content));
+    }
+}

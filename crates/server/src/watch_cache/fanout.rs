@@ -86,6 +86,8 @@ pub(super) struct Fanout {
     watchers: usize,
     /// Groups with news.
     waiting: Vec<GroupId>,
+    /// Room for the groups that may care about one event.
+    candidates: Vec<GroupId>,
     log_events_max: usize,
 }
 
@@ -100,6 +102,7 @@ impl Fanout {
             term_anchors: 0,
             watchers: 0,
             waiting: Vec::new(),
+            candidates: Vec::new(),
             log_events_max,
         }
     }
@@ -148,7 +151,9 @@ impl Fanout {
         if self.watchers == 0 {
             return;
         }
-        for id in self.candidates(event) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        self.collect_candidates(event, &mut candidates);
+        for id in candidates.drain(..) {
             let Some(group) = &mut self.groups[id.0] else {
                 continue;
             };
@@ -167,6 +172,7 @@ impl Fanout {
                 self.waiting.push(id);
             }
         }
+        self.candidates = candidates;
     }
 
     /// The groups that have got entries since the last call.
@@ -222,15 +228,13 @@ impl Fanout {
     }
 
     /// The groups at any anchor of the object, before or after.
-    fn candidates(&self, event: &Event) -> Vec<GroupId> {
-        let mut found = Vec::new();
+    fn collect_candidates(&self, event: &Event, found: &mut Vec<GroupId>) {
         let states = [event.object(), event.previous()];
         for object in states.into_iter().flatten() {
-            self.collect(object, &mut found);
+            self.collect(object, found);
         }
         found.sort_unstable();
         found.dedup();
-        found
     }
 
     fn collect(&self, object: &CachedObject, found: &mut Vec<GroupId>) {
@@ -327,4 +331,106 @@ fn anchor<'a>(buffer: &'a mut Vec<u8>, tag: u8, namespace: Option<&str>, rest: &
 
 fn is_term(anchor: &[u8]) -> bool {
     anchor.first() == Some(&b't')
+}
+
+#[cfg(test)]
+mod tests {
+    use listwatch_api::selector::{FieldSelector, LabelSelector};
+    use listwatch_store::Key;
+
+    use super::*;
+    use crate::registry::{Scope, SelectableField};
+
+    fn layout() -> Arc<KindLayout> {
+        let node = SelectableField {
+            name: "spec.node".into(),
+            path: vec!["spec".into(), "node".into()],
+            fallback: None,
+            default: "".into(),
+            indexed: true,
+        };
+        let layout = KindLayout::new("/registry/things/", Scope::Namespaced, [&node]);
+        Arc::new(layout)
+    }
+
+    fn interest(area: Area, labels: &str, fields: &str) -> Interest {
+        Interest {
+            area,
+            labels: LabelSelector::parse(labels).unwrap(),
+            fields: FieldSelector::parse(fields).unwrap(),
+        }
+    }
+
+    fn thing(id: &str, label: &str, node: &str) -> Option<Arc<CachedObject>> {
+        let value = format!(
+            r#"{{"metadata":{{"labels":{{"app":"{label}"}}}},"spec":{{"node":"{node}"}}}}"#
+        );
+        let key = Key::new(format!("/registry/things/{id}"));
+        let object = CachedObject::read(&layout(), key, Revision::new(1), value.into());
+        Some(Arc::new(object.unwrap()))
+    }
+
+    fn judged(fanout: &Fanout, event: &Event) -> usize {
+        let mut found = Vec::new();
+        fanout.collect_candidates(event, &mut found);
+        found.len()
+    }
+
+    #[test]
+    fn of_many_interests_only_those_are_judged_that_may_match() {
+        let mut fanout = Fanout::new(layout(), 8);
+        for number in 0..1_000 {
+            let team = Area::Namespace(format!("team-{number}").into());
+            fanout.join(&interest(
+                Area::Everywhere,
+                "",
+                &format!("spec.node=n{number}"),
+            ));
+            fanout.join(&interest(Area::Everywhere, &format!("app=a{number}"), ""));
+            fanout.join(&interest(team.clone(), "", ""));
+            fanout.join(&interest(team, "app=a1", ""));
+            fanout.join(&interest(Area::Name(format!("x{number}").into()), "", ""));
+        }
+        let revision = Revision::new(2);
+        let created = Event::new(revision, None, thing("team-7/x9", "a1", "n3")).unwrap();
+        // Of the node, of the label, of the namespace, of both, of the name.
+        assert_eq!(judged(&fanout, &created), 5);
+        let before = thing("team-7/x9", "a1", "n3");
+        let moved = Event::new(revision, before, thing("team-7/x9", "a2", "n4")).unwrap();
+        assert_eq!(judged(&fanout, &moved), 7);
+        assert_eq!((fanout.groups(), fanout.watchers()), (5_000, 5_000));
+    }
+
+    #[test]
+    fn watchers_of_one_interest_share_a_group_that_ends_with_the_last() {
+        let mut fanout = Fanout::new(layout(), 8);
+        let web = interest(Area::Everywhere, "app=web", "");
+        let (first, second) = (fanout.join(&web), fanout.join(&web));
+        assert_eq!((first.group, fanout.groups()), (second.group, 1));
+        let event = Event::new(Revision::new(2), None, thing("a/b", "web", "n")).unwrap();
+        fanout.dispatch(0, &event);
+        fanout.dispatch(1, &event);
+        let wakes = fanout.take_wakes();
+        assert_eq!(
+            wakes.iter().map(|wake| wake.watchers).collect::<Vec<_>>(),
+            [2]
+        );
+        assert!(fanout.take_wakes().is_empty());
+        fanout.leave(first.group);
+        assert_eq!(fanout.group(second.group).end(), 2);
+        fanout.leave(second.group);
+        assert_eq!((fanout.groups(), judged(&fanout, &event)), (0, 0));
+        assert!(fanout.by_anchor.is_empty());
+    }
+
+    #[test]
+    fn a_log_forgets_its_oldest_entry_first() {
+        let mut fanout = Fanout::new(layout(), 2);
+        let group = fanout.join(&interest(Area::Everywhere, "", "")).group;
+        let event = Event::new(Revision::new(2), None, thing("a/b", "web", "n")).unwrap();
+        (0..5).for_each(|place| fanout.dispatch(place, &event));
+        let group = fanout.group(group);
+        let places: Vec<u64> = group.from(0).map(|logged| logged.place).collect();
+        assert_eq!((group.first(), group.end(), places), (3, 5, vec![3, 4]));
+    }
 }

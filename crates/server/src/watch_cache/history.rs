@@ -179,3 +179,100 @@ fn shared_bytes(event: &Event) -> usize {
     let newest = event.object().or(event.previous());
     newest.map_or(0, |object| object.stored().value().len())
 }
+
+#[cfg(test)]
+mod tests {
+    use listwatch_store::Key;
+
+    use super::*;
+    use crate::{
+        registry::Scope,
+        watch_cache::{CachedObject, KindLayout},
+    };
+
+    fn event(revision: u64) -> Arc<Event> {
+        let layout = KindLayout::new("/registry/things/", Scope::Cluster, []);
+        let revision = Revision::new(revision);
+        let key = Key::new("/registry/things/a");
+        let object = CachedObject::read(&layout, key, revision, r#"{"metadata":{}}"#.into());
+        let created = Event::new(revision, None, Some(Arc::new(object.unwrap())));
+        Arc::new(created.unwrap())
+    }
+
+    /// A history of at most three events that began at revision 3.
+    fn history(revisions: &[u64]) -> History {
+        let limits = CacheLimits {
+            history_events_max: 3,
+            shared_frames_events_max: 2,
+            ..CacheLimits::default()
+        };
+        let mut history = History::new(Revision::new(3), limits);
+        for commit in revisions.chunk_by(|left, right| left == right) {
+            commit
+                .iter()
+                .for_each(|revision| history.push(event(*revision)));
+            history.trim(Instant::now());
+        }
+        history
+    }
+
+    fn after(history: &History, revision: u64) -> Option<Vec<u64>> {
+        match history.after(Revision::new(revision)) {
+            Since::Forgotten => None,
+            Since::Places(places) => {
+                let events = places.filter_map(|place| history.get(place));
+                Some(events.map(|event| event.revision().get()).collect())
+            }
+        }
+    }
+
+    #[test]
+    fn events_are_found_by_the_revision_before_them() {
+        let full = history(&[4, 7, 9]);
+        assert_eq!(after(&full, 3), Some(vec![4, 7, 9]));
+        assert_eq!(after(&full, 2), None);
+        let moved_on = history(&[4, 7, 9, 12]);
+        assert_eq!(after(&moved_on, 4), Some(vec![7, 9, 12]));
+        assert_eq!(after(&moved_on, 3), None);
+        assert_eq!(after(&moved_on, 8), Some(vec![9, 12]));
+        assert_eq!(after(&moved_on, 99), Some(vec![]));
+    }
+
+    #[test]
+    fn the_events_of_one_revision_leave_together() {
+        let history = history(&[4, 4, 7, 9]);
+        assert_eq!(after(&history, 4), Some(vec![7, 9]));
+        assert_eq!(after(&history, 3), None);
+        assert_eq!(history.first(), 2);
+    }
+
+    #[test]
+    fn a_history_that_holds_nothing_begins_at_its_newest_event() {
+        let history = history(&[4, 4, 4, 4]);
+        assert_eq!((history.len(), history.bytes()), (0, 0));
+        assert_eq!(after(&history, 4), Some(vec![]));
+        assert_eq!(after(&history, 3), None);
+    }
+
+    #[test]
+    fn only_the_newest_events_share_their_frames() {
+        let history = history(&[4, 7, 9]);
+        let frames = |place: u64| {
+            let event = history.get(place).unwrap();
+            let frame = || event.json_frame(listwatch_api::EventType::Added);
+            (frame().as_ptr(), frame().as_ptr())
+        };
+        let (first, again) = frames(2);
+        assert_eq!(first, again);
+        let old = history
+            .get(0)
+            .unwrap()
+            .json_frame(listwatch_api::EventType::Added);
+        let other = history
+            .get(0)
+            .unwrap()
+            .json_frame(listwatch_api::EventType::Added);
+        assert_ne!(old.as_ptr(), other.as_ptr());
+        assert_eq!(old, other);
+    }
+}

@@ -1,6 +1,6 @@
 //! One watch: a cursor, never a queue.
 
-use std::{collections::VecDeque, pin::pin, sync::Arc};
+use std::{collections::VecDeque, sync::Arc};
 
 use listwatch_api::EventType;
 use listwatch_store::{Change, ChangeBatch, Changes, ChangesError, Revision};
@@ -141,9 +141,8 @@ impl Watcher {
     pub async fn next(&mut self, budget_bytes: usize) -> Result<WatchBatch, WatchError> {
         loop {
             let wake = Arc::clone(&self.wake);
-            let mut news = pin!(wake.notified());
             // Heard from here on, so that what comes after the step below is not missed.
-            news.as_mut().enable();
+            let news = wake.notified();
             match self.step(budget_bytes)? {
                 Step::Deliver(batch) => return Ok(batch),
                 Step::Continue => tokio::task::yield_now().await,
@@ -348,9 +347,6 @@ impl StoreCursor {
     fn take(&mut self, batch: ChangeBatch, kind: &KindShared, judge: &Judge) {
         let mut passed = self.through;
         for change in batch.changes {
-            if change.revision <= self.through {
-                continue;
-            }
             if change.revision != passed && self.pending.len() >= PENDING_EVENTS_MAX {
                 self.through = passed;
                 self.changes = None;
