@@ -14,6 +14,19 @@ await_lines() {
   return 1
 }
 
+# Waits until this many watches are open.
+await_watches() {
+  for _ in $(seq 600); do
+    open=$(kubectl get --raw /metrics | awk '/^apiserver_longrunning_requests/ {n += $NF} END {print n + 0}')
+    if [ "$open" -ge "$1" ]; then
+      return 0
+    fi
+    sleep 0.05
+  done
+  echo "only $open watches are open"
+  return 1
+}
+
 # Ends the commands in the background.
 end_background() {
   kill $(jobs -p) 2>/dev/null

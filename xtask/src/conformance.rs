@@ -32,7 +32,7 @@ pub(crate) const CLIENTS: [Client; 5] = [
     Client {
         name: "kubectl",
         toolchain: &["go", "bash"],
-        install: || tools::build_go("kubectl"),
+        install: tools::build_kubectl,
         run: || console::run_all(),
     },
     Client {

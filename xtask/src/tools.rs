@@ -49,14 +49,34 @@ pub(crate) fn is_unattended() -> bool {
 
 /// Builds a Go module of `conformance/` into the folder of tools.
 pub(crate) fn build_go(module: &str) -> Result<()> {
-    let output = workspace::tools().join(module);
+    build_go_with(module, "")
+}
+
+/// Builds kubectl, told its version as its releases are.
+pub(crate) fn build_kubectl() -> Result<()> {
+    let manifest = workspace::root().join("conformance/kubectl/go.mod");
+    let manifest = fs::read_to_string(manifest).context("cannot read kubectl's go.mod")?;
+    let version = kubectl_version(&manifest).context("go.mod names no version of kubectl")?;
+    let variable = "k8s.io/component-base/version.gitVersion";
+    build_go_with("kubectl", &format!("-X {variable}={version}"))
+}
+
+fn build_go_with(module: &str, linker_flags: &str) -> Result<()> {
     let mut command = Command::new("go");
     command
-        .args(["build", "-o"])
-        .arg(output)
+        .args(["build", "-ldflags", linker_flags, "-o"])
+        .arg(workspace::tools().join(module))
         .arg(".")
         .current_dir(workspace::root().join("conformance").join(module));
     progress::command(&mut command).map(drop)
+}
+
+/// Module versions begin with 0 where those of the releases begin with 1.
+fn kubectl_version(manifest: &str) -> Option<String> {
+    let mut words = manifest.split_whitespace();
+    words.find(|word| *word == "k8s.io/kubectl")?;
+    let minor = words.next()?.strip_prefix("v0.")?;
+    Some(format!("v1.{minor}"))
 }
 
 /// Makes a Python environment with the pinned packages.
@@ -110,4 +130,16 @@ fn unless_stamped(wanted: &Path, stamp: &Path, install: impl FnOnce() -> Result<
     }
     install()?;
     fs::write(stamp, content).with_context(|| format!("cannot write {}", stamp.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kubectl_is_as_old_as_its_module() {
+        let manifest = "require (\n\tk8s.io/component-base v0.37.2\n\tk8s.io/kubectl v0.37.3\n)";
+        assert_eq!(kubectl_version(manifest).as_deref(), Some("v1.37.3"));
+        assert_eq!(kubectl_version("require ()"), None);
+    }
 }
