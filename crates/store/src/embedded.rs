@@ -294,13 +294,14 @@ impl Inner {
         if self.compacting.swap(true, Ordering::Relaxed) {
             return;
         }
-        let inner = Arc::clone(self);
-        self.options.disk_work.start(move || {
-            if let Err(error) = inner.compact(floor) {
+        let compacting = Compacting(Arc::clone(self));
+        let compact = move || match compacting.0.compact(floor) {
+            Ok(()) | Err(CompactionError::Closing) => {}
+            Err(error) => {
                 tracing::warn!(%error, "history was not compacted; it will be tried again");
             }
-            inner.compacting.store(false, Ordering::Relaxed);
-        });
+        };
+        self.options.disk_work.start_if_possible(compact);
     }
 
     fn compact(&self, before: Revision) -> Result<(), CompactionError> {
@@ -335,6 +336,15 @@ impl Inner {
         let _no_compaction = self.compaction.lock();
         self.writer.lock().close();
         self.lock.lock().take();
+    }
+}
+
+/// A compaction that nobody asked for, until it has ended in whatever way.
+struct Compacting(Arc<Inner>);
+
+impl Drop for Compacting {
+    fn drop(&mut self) {
+        self.0.compacting.store(false, Ordering::Relaxed);
     }
 }
 

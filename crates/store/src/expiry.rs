@@ -7,7 +7,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::{runtime::Handle, sync::Notify, task::JoinHandle};
 
 use crate::{Key, Revision, StoreFuture};
 
@@ -94,9 +94,12 @@ impl Expirer {
     /// A value with a lifetime was written, or may be there.
     pub(crate) fn wake<S: Expiring>(&self, store: &Arc<S>) {
         let mut task = self.task.lock();
-        if task.as_ref().is_none_or(JoinHandle::is_finished) {
+        // Without a runtime nothing ends now; the next opening finds what has ended.
+        if task.as_ref().is_none_or(JoinHandle::is_finished)
+            && let Ok(runtime) = Handle::try_current()
+        {
             let changed = Arc::clone(&self.changed);
-            *task = Some(tokio::spawn(expire(Arc::downgrade(store), changed)));
+            *task = Some(runtime.spawn(expire(Arc::downgrade(store), changed)));
         }
         self.changed.notify_one();
     }

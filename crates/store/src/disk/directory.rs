@@ -16,10 +16,14 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Uses a directory; makes it, and what leads to it, when it is not there.
+    /// Uses a directory; makes it, and what leads to it, durably when it is not there.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = path.as_ref().to_owned();
+        let path = std::path::absolute(path)?;
+        let missing: Vec<_> = path.ancestors().take_while(|one| !one.exists()).collect();
         fs::create_dir_all(&path)?;
+        for parent in missing.iter().filter_map(|made| made.parent()) {
+            File::open(parent)?.sync_all()?;
+        }
         Ok(Self { path })
     }
 }

@@ -1,6 +1,6 @@
 //! Where work that waits for the disk is done.
 
-use tokio::task::JoinHandle;
+use tokio::{runtime::Handle, task::JoinHandle};
 
 /// Where work that waits for the disk is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum DiskWork {
 }
 
 impl DiskWork {
-    /// Does something in its own time.
+    /// Does something in its own time. Wants to be called within a runtime.
     pub(crate) fn start<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -22,6 +22,13 @@ impl DiskWork {
         match self {
             Self::BlockingThreads => tokio::task::spawn_blocking(work),
             Self::Tasks => tokio::spawn(async move { work() }),
+        }
+    }
+
+    /// Does something that can be done another time, if there is a runtime.
+    pub(crate) fn start_if_possible(self, work: impl FnOnce() + Send + 'static) {
+        if Handle::try_current().is_ok() {
+            self.start(work);
         }
     }
 }

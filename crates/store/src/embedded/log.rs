@@ -215,7 +215,8 @@ impl Log {
         if self.position > self.capacity / 2 && self.spare.wish() {
             let spare = Arc::clone(&self.spare);
             let capacity = self.next_capacity();
-            self.work.start(move || spare.prepare(capacity));
+            let prepare = move || spare.prepare(capacity);
+            self.work.start_if_possible(prepare);
         }
     }
 

@@ -1,5 +1,6 @@
 mod crash;
 mod damage;
+mod format;
 mod limits;
 mod restart;
 

@@ -63,7 +63,8 @@ async fn a_write_that_fails_in_the_middle_is_taken_back() {
     for seed in 0..30 {
         let disk = SimulatedDisk::new(seed);
         let store = open(&disk).await;
-        let first = script::put(&store, "a", &"x".repeat(40)).await;
+        script::put(&store, "a", &"x".repeat(1000)).await;
+        let first = script::put(&store, "a", "in a file with room").await;
         disk.refuse_writes();
         let together = ["b", "c", "d", "e"].map(|key| {
             let write = script::put_of(&"x".repeat(40));

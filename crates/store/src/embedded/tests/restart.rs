@@ -153,3 +153,24 @@ async fn commits_from_many_threads_are_all_there_after_a_restart() {
     let page = script::read_newest(&store.unwrap()).await;
     assert_eq!((page.entries.len(), page.revision.get()), (400, 400));
 }
+
+#[test]
+fn a_store_outlives_the_runtime_that_opened_it() {
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_time().build().unwrap()
+    };
+    let place = tempfile::tempdir().unwrap();
+    let options = EmbeddedOptions::default();
+    let store = runtime().block_on(async {
+        let store = EmbeddedStore::open_directory(place.path(), options.clone()).await;
+        let store = store.unwrap();
+        script::put(&store, "a", "x").await;
+        store
+    });
+    let again = runtime().block_on(script::put(&store, "a", "y"));
+    assert_eq!(again, Revision::new(2));
+    drop(store);
+    let store = runtime().block_on(EmbeddedStore::open_directory(place.path(), options));
+    assert_eq!(runtime().block_on(script::newest(&store.unwrap())), again);
+}
