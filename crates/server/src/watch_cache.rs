@@ -1,8 +1,8 @@
 //! The present and the recent past of each kind, and who wants to hear of it.
 //!
 //! One [`feeder`] follows the store and is the only writer. Readers take a [`Snapshot`] of a
-//! [`KindCache`]; a [`Watcher`] is a cursor on what the feeder has recorded. The cache never answers
-//! from a revision that it has not reached: it waits or refuses. It knows nothing of HTTP.
+//! [`KindCache`]; a [`Watcher`] is a cursor on what the feeder has recorded. The cache never
+//! answers from a revision that it has not reached: it waits or refuses. It knows no HTTP.
 
 mod cached_object;
 mod counted_tree;
@@ -53,7 +53,8 @@ pub struct CacheLimits {
     /// Events that a group of watchers has at hand. A watcher that is further behind looks through
     /// the history itself.
     pub group_log_events_max: usize,
-    /// The newest events whose encoded frames are shared. For older ones each watcher builds its own.
+    /// The newest events whose encoded frames are shared. Of older ones each watcher builds its
+    /// own.
     pub shared_frames_events_max: u64,
     /// Bytes of the objects of these events.
     pub shared_frames_bytes_max: usize,

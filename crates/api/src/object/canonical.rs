@@ -233,7 +233,8 @@ mod tests {
         assert_eq!(
             canonical(&object),
             concat!(
-                r#"{"metadata":{},"data":"\u003ca href=\"x\"\u003e\u0026\u2028\u2029\n\t\u0001\b\f\\é"#,
+                r#"{"metadata":{},"data":"\u003ca href=\"x\"\u003e\u0026\u2028\u2029"#,
+                r"\n\t\u0001\b\f\\é",
                 "\u{7f}\"}"
             )
         );

@@ -30,8 +30,8 @@ impl MemberPath {
 /// for each label and selectable field.
 ///
 /// ```text
-/// {"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","uid":"u","labels":{"app":"web"}},…}
-///                                 ^ header_end            ^ version_at  ^^^   ^^^       ^ metadata_end
+/// {"kind":"Pod","apiVersion":"v1","metadata":{"uid":"u","labels":{"app":"web"}},"spec":…}
+///                                 ^ header_end         ^ version_at ^^^   ^^^   ^ metadata_end
 /// ```
 #[derive(Clone, Debug)]
 pub struct StoredObject {

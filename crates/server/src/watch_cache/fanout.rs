@@ -71,9 +71,9 @@ type Anchor = Box<[u8]>;
 /// whose object has that anchor before or after:
 ///
 /// ```text
-/// one object of a namespace      n team-a / web         spec.nodeName=n1                t 1n1
-/// one name anywhere              n web                  app=web in one namespace        s team-a / 0app":"web
-/// one namespace                  s team-a /             everything else                 a
+/// one object of a namespace    n team-a / web     spec.nodeName=n1           t 1n1
+/// one name anywhere            n web              app=web in one namespace   t team-a / 0app":"web
+/// one namespace                s team-a /         everything else            a
 /// ```
 pub(super) struct Fanout {
     layout: Arc<KindLayout>,

@@ -153,7 +153,7 @@ impl Watcher {
     }
 
     /// The revision up to which everything wanted has been delivered. While nothing is waiting to
-    /// be read this is how far the cache has come, so that it can be told as a bookmark at any time.
+    /// be read this is how far the cache has come, so that a bookmark can tell it at any time.
     pub fn position(&mut self) -> Revision {
         if let WatcherState::Live { cursor } = self.state {
             let applied = self.kind.applied.get();

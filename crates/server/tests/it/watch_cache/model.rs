@@ -78,6 +78,11 @@ fn interest() -> impl Strategy<Value = Interest> {
     })
 }
 
+/// An interest, when to begin, and how far in the past.
+fn watch() -> impl Strategy<Value = (Interest, prop::sample::Index, usize)> {
+    (interest(), any::<prop::sample::Index>(), 0..4_usize)
+}
+
 fn limits() -> impl Strategy<Value = CacheLimits> {
     (prop::sample::select(vec![0, 1, 7, 60, 10_000]), 1..20_usize).prop_map(|(events, log)| {
         CacheLimits {
@@ -128,7 +133,7 @@ proptest! {
     #[test]
     fn every_watch_from_every_revision_equals_the_model(
         actions in prop::collection::vec(action(), 1..120),
-        watches in prop::collection::vec((interest(), any::<prop::sample::Index>(), 0..4_usize), 1..8),
+        watches in prop::collection::vec(watch(), 1..8),
         limits in limits(),
         burst in 1..20_usize,
     ) {
