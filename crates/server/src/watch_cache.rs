@@ -64,7 +64,7 @@ impl Default for CacheLimits {
     fn default() -> Self {
         Self {
             history_events_max: 100_000,
-            history_bytes_max: 64 << 20,
+            history_bytes_max: 16 << 20,
             history_age_max: Duration::from_secs(300),
             group_log_events_max: 256,
             shared_frames_events_max: 1_024,

@@ -113,7 +113,8 @@ impl Event {
         }
     }
 
-    /// The frame for an event of this type in this encoding, built by the first who asks.
+    /// The frame for an event of this type in this encoding, built by the first who asks while the
+    /// others wait; `build` must not ask for a frame of the same event.
     pub fn frame(
         &self,
         event_type: EventType,

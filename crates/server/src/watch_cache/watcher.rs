@@ -35,12 +35,18 @@ pub struct Watcher {
 enum WatcherState {
     /// In the log of its group, from this entry on.
     Live { cursor: u64 },
-    /// Behind that log: in the history of the kind, after its position.
-    CatchingUp,
-    /// Behind that history too: in the store.
-    ReadingStore(StoreCursor),
+    /// Behind that log: in the past, after its position, until it meets the present.
+    CatchingUp(Source),
     /// Behind everything. It is told so and gets nothing more.
     Expired { oldest: Revision },
+}
+
+/// Where the past is read.
+enum Source {
+    /// In the history of the kind.
+    Memory,
+    /// In the store, when the history does not reach back far enough.
+    Store(StoreCursor),
 }
 
 /// Where the next events of a watcher come from.
@@ -119,7 +125,7 @@ impl Watcher {
         let mut journal = kind.journal.write();
         let Membership { group, judge, wake } = journal.fanout.join(interest);
         let state = match after < journal.history.newest() {
-            true => WatcherState::CatchingUp,
+            true => WatcherState::CatchingUp(Source::Memory),
             false => WatcherState::Live {
                 cursor: journal.fanout.group(group).end(),
             },
@@ -176,13 +182,13 @@ impl Watcher {
         };
         match &self.state {
             WatcherState::Live { cursor } if at_hand(*cursor) => WatcherStage::Live,
-            WatcherState::Live { .. } | WatcherState::CatchingUp => {
+            WatcherState::Live { .. } | WatcherState::CatchingUp(Source::Memory) => {
                 match journal.history.after(self.position) {
                     Since::Places(_) => WatcherStage::CatchingUp,
                     Since::Forgotten => WatcherStage::ReadingStore,
                 }
             }
-            WatcherState::ReadingStore(_) => WatcherStage::ReadingStore,
+            WatcherState::CatchingUp(Source::Store(_)) => WatcherStage::ReadingStore,
             WatcherState::Expired { .. } => WatcherStage::Expired,
         }
     }
@@ -194,8 +200,8 @@ impl Watcher {
                 let cursor = *cursor;
                 self.read_log(cursor, batch)
             }
-            WatcherState::CatchingUp => Ok(self.read_history(batch)),
-            WatcherState::ReadingStore(_) => Ok(self.read_pending(batch)),
+            WatcherState::CatchingUp(Source::Memory) => Ok(self.read_history(batch)),
+            WatcherState::CatchingUp(Source::Store(_)) => Ok(self.read_pending(batch)),
             WatcherState::Expired { oldest } => Err(WatchError::Expired {
                 requested: self.position,
                 oldest: *oldest,
@@ -208,7 +214,7 @@ impl Watcher {
         let journal = self.kind.journal.read();
         let group = journal.fanout.group(self.group);
         if cursor < group.first() {
-            self.state = WatcherState::CatchingUp;
+            self.state = WatcherState::CatchingUp(Source::Memory);
             return Ok(Step::Continue);
         }
         let mut next = cursor;
@@ -220,7 +226,7 @@ impl Watcher {
             if logged.revision > self.position {
                 let Some(event) = journal.history.get(logged.place) else {
                     self.position = self.position.max(before(logged.revision));
-                    self.state = WatcherState::CatchingUp;
+                    self.state = WatcherState::CatchingUp(Source::Memory);
                     return Ok(batch.deliver(self.position, Step::Continue));
                 };
                 batch.push(logged.event_type, event);
@@ -247,7 +253,8 @@ impl Watcher {
             return Step::Continue;
         }
         let Since::Places(places) = journal.history.after(self.position) else {
-            self.state = WatcherState::ReadingStore(StoreCursor::new(self.position));
+            let cursor = StoreCursor::new(self.position);
+            self.state = WatcherState::CatchingUp(Source::Store(cursor));
             return Step::ReadStore;
         };
         let pause = places.start + SCAN_EVENTS_MAX;
@@ -275,7 +282,7 @@ impl Watcher {
     }
 
     fn read_pending(&mut self, mut batch: Batch) -> Step {
-        let WatcherState::ReadingStore(cursor) = &mut self.state else {
+        let WatcherState::CatchingUp(Source::Store(cursor)) = &mut self.state else {
             return Step::Continue;
         };
         let fits = |batch: &Batch, event: &WatchEvent| !batch.ends_before(event.event.revision());
@@ -288,7 +295,7 @@ impl Watcher {
         };
         let floor = self.kind.journal.read().history.floor();
         if cursor.pending.is_empty() && floor <= self.position {
-            self.state = WatcherState::CatchingUp;
+            self.state = WatcherState::CatchingUp(Source::Memory);
             return batch.deliver(self.position, Step::Continue);
         }
         batch.deliver(self.position, Step::ReadStore)
@@ -296,7 +303,7 @@ impl Watcher {
 
     /// Reads on in the store, when nothing is pending.
     async fn read_store(&mut self) -> Result<(), WatchError> {
-        let WatcherState::ReadingStore(cursor) = &mut self.state else {
+        let WatcherState::CatchingUp(Source::Store(cursor)) = &mut self.state else {
             return Ok(());
         };
         let read = async {
