@@ -1,6 +1,6 @@
 //! The present and the recent past of each kind, and who wants to hear of it.
 //!
-//! One [`feeder`] follows the store and is the only writer. Readers take a [`Snapshot`] of a
+//! One feeder follows the store and is the only writer. Readers take a [`Snapshot`] of a
 //! [`KindCache`]; a [`Watcher`] is a cursor on what the feeder has recorded. The cache never
 //! answers from a revision that it has not reached: it waits or refuses. It knows no HTTP.
 
