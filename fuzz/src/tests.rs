@@ -1,0 +1,124 @@
+//! Replays the known inputs of every target, and mangled copies of them.
+
+use super::*;
+
+/// Mangled copies of each known input.
+const MANGLED_PER_INPUT: usize = 300;
+
+fn replay(target: fn(&[u8]), known: &[&[u8]]) {
+    let mut random = fastrand::Rng::with_seed(20_261_115);
+    for input in known {
+        target(input);
+        for _ in 0..MANGLED_PER_INPUT {
+            target(&mangled(input, &mut random));
+        }
+    }
+}
+
+/// A copy with a few bytes changed, cut out, repeated or inserted.
+fn mangled(input: &[u8], random: &mut fastrand::Rng) -> Vec<u8> {
+    let mut bytes = input.to_vec();
+    for _ in 0..random.usize(1..6) {
+        let at = random.usize(..=bytes.len());
+        let end = at + random.usize(..=(bytes.len() - at).min(16));
+        match random.u8(..4) {
+            0 => bytes.insert(at, random.u8(..)),
+            1 => drop(bytes.drain(at..end)),
+            2 => {
+                let part = bytes[at..end].to_vec();
+                bytes.splice(at..at, part);
+            }
+            _ if at < bytes.len() => bytes[at] ^= 1 << random.u8(..8),
+            _ => {}
+        }
+    }
+    bytes
+}
+
+#[test]
+fn bodies() {
+    replay(
+        decode_object,
+        &[
+            br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"b"}}"#,
+            br#"{"metadata":{"name":"p","labels":{"a":"b"}},"spec":{"containers":[{"name":"c"}]}}"#,
+            b"a: &a [x]\nb: *a\nc: {d: !!str 1}\n",
+            &[b'['; 500],
+        ],
+    );
+}
+
+#[test]
+fn queries() {
+    replay(
+        list_query,
+        &[
+            b"watch=1&resourceVersion=5&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+            b"limit=2&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6OTUsInN0YXJ0IjoiYzJcdTAwMDAifQ",
+            b"labelSelector=a in (b,c),!d&fieldSelector=metadata.name!=x&timeout=1h3m&dryRun=All",
+        ],
+    );
+}
+
+#[test]
+fn selectors() {
+    replay(
+        selector,
+        &[
+            b"a=b,c!=d,e in (f,g),h notin (i),!j,k,l>1,m<2",
+            br"metadata.name=a\,b,x!=\=\\",
+        ],
+    );
+}
+
+#[test]
+fn continue_tokens() {
+    replay(
+        continue_token,
+        &[
+            b"eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6OTUsInN0YXJ0IjoiYzJcdTAwMDAifQ",
+            b"eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiLi4vc2VjcmV0cy9hXHUwMDAwIn0",
+        ],
+    );
+}
+
+#[test]
+fn patches() {
+    replay(
+        patch,
+        &[
+            b"\x00[{\"op\":\"copy\",\"from\":\"/spec\",\"path\":\"/spec/x\"}]",
+            b"\x01{\"metadata\":{\"labels\":{\"a\":null}}}",
+            b"\x02{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"}],\"containers\":[{\
+              \"name\":\"a\",\"$patch\":\"delete\"},{\"name\":\"b\",\"image\":\"x\"}]}}",
+            b"\x02{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"x.io/a\"]}}",
+        ],
+    );
+}
+
+#[test]
+fn protobuf_bodies() {
+    let pod =
+        b"k8s\0\n\x09\n\x02v1\x12\x03Pod\x12\x1a\n\x06\n\x01p\x12\x01\x00\x12\x10\x12\x0e\n\x01c\
+                \x12\x05nginx\x9a\x01\x02\n\0";
+    replay(protobuf, &[pod, b"k8s\0", b"k8s\0\xff\xff\xff\xff\x0f"]);
+}
+
+#[test]
+fn damaged_directories() {
+    let mut known = Vec::new();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let disk = Arc::new(SimulatedDisk::new(1));
+        drop(open(&disk).await.unwrap());
+        known.extend(disk.names().iter().filter_map(|name| disk.contents(name)));
+    });
+    let known: Vec<&[u8]> = known
+        .iter()
+        .map(|file| &file[..file.len().min(256)])
+        .collect();
+    replay(log_recovery, &known);
+}
