@@ -28,6 +28,7 @@ pub(crate) fn run() -> Result<()> {
     progress.step("doc", doc)?;
     progress.step("build", conformance::build_server)?;
     progress.step("tests", tests)?;
+    progress.step("examples", examples)?;
     for client in &conformance::CLIENTS {
         progress.step(client.name, || conformance::check(client))?;
     }
@@ -56,6 +57,21 @@ fn tests() -> Result<Outcome> {
     }
     cargo(&["nextest", "run", "--workspace"])?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])
+}
+
+/// Runs every example to its end.
+fn examples() -> Result<Outcome> {
+    for name in ["embed_the_server", "watch_configmaps"] {
+        cargo(&[
+            "run",
+            "--quiet",
+            "--package",
+            "listwatch-examples",
+            "--example",
+            name,
+        ])?;
+    }
+    Ok(Outcome::Passed)
 }
 
 fn has_nextest() -> bool {
