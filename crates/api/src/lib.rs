@@ -19,6 +19,7 @@ pub mod yaml;
 pub mod schema;
 pub mod protobuf;
 pub mod patch;
+pub mod field_set;
 pub mod metadata;
 pub mod watch_event;
 pub mod field_error;

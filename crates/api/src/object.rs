@@ -8,4 +8,5 @@ mod scanner;
 mod stored;
 
 pub use canonical::{append_escaped, to_canonical};
+pub(crate) use canonical::{append_members, append_value};
 pub use stored::{Header, LayoutError, MemberPath, StoredObject};

@@ -71,7 +71,7 @@ fn append_metadata(metadata: &Map<String, Value>, buffer: &mut Vec<u8>) {
     append_members(known.chain(others), buffer);
 }
 
-fn append_value(value: &Value, buffer: &mut Vec<u8>) {
+pub(crate) fn append_value(value: &Value, buffer: &mut Vec<u8>) {
     match value {
         Value::Null => buffer.extend_from_slice(b"null"),
         Value::Bool(true) => buffer.extend_from_slice(b"true"),
@@ -83,7 +83,10 @@ fn append_value(value: &Value, buffer: &mut Vec<u8>) {
     }
 }
 
-fn append_members<'a>(members: impl Iterator<Item = (&'a str, &'a Value)>, buffer: &mut Vec<u8>) {
+pub(crate) fn append_members<'a>(
+    members: impl Iterator<Item = (&'a str, &'a Value)>,
+    buffer: &mut Vec<u8>,
+) {
     buffer.push(b'{');
     for (index, (name, value)) in members.enumerate() {
         if index > 0 {
