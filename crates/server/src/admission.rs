@@ -6,5 +6,5 @@
 mod defaults;
 mod namespace_lifecycle;
 
-pub(crate) use defaults::apply_defaults;
+pub(crate) use defaults::{apply_defaults, begin_life};
 pub(crate) use namespace_lifecycle::namespace_accepts;

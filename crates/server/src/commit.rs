@@ -5,6 +5,7 @@
 
 mod deletion;
 mod key_layout;
+mod managed_fields;
 mod metadata;
 
 use std::{sync::Arc, time::Duration};
@@ -22,6 +23,7 @@ pub(crate) use deletion::{
     Deletion, decide as decide_deletion, is_complete as deletion_is_complete,
 };
 pub(crate) use key_layout::object_key;
+pub(crate) use managed_fields::{FieldTracker, keep_reset, manager_name};
 pub(crate) use metadata::{carry_over, metadata, metadata_mut, stamp_new, text as metadata_text};
 
 /// How long one write may take with all its retries. Then the client hears of it and may try again.

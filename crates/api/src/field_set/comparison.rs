@@ -49,6 +49,16 @@ impl Comparison {
             removed: self.removed.difference_with_all_below(ignored),
         }
     }
+
+    /// Leaves out these fields, but nothing below them.
+    #[must_use]
+    pub fn without_exactly(self, ignored: &FieldSet) -> Self {
+        Self {
+            added: self.added.difference(ignored),
+            modified: self.modified.difference(ignored),
+            removed: self.removed.difference(ignored),
+        }
+    }
 }
 
 /// A value of the earlier state and its counterpart in the later one.

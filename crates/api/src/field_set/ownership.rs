@@ -115,7 +115,7 @@ impl Elements<'_> {
     }
 
     /// The steps to all elements that can be told apart, sorted, equal ones in their order.
-    pub(super) fn sorted<'b>(self, list: &'b [Value]) -> Vec<(Step, &'b Value)> {
+    pub(super) fn sorted(self, list: &[Value]) -> Vec<(Step, &Value)> {
         let mut steps: Vec<(Step, &Value)> = list
             .iter()
             .filter_map(|element| Some((self.step(element).ok()?, element)))

@@ -1,4 +1,5 @@
-//! What an object has though its author left it out.
+//! What an object has though its author left it out: defaults, which the author owns as if stated,
+//! and the state in which its life begins, which nobody owns.
 
 use serde_json::{Value, json};
 
@@ -7,10 +8,17 @@ use crate::{
     registry::Definition,
 };
 
-/// Fills in what every new object of the kind has.
+/// Fills in what leaving it out means.
 pub(crate) fn apply_defaults(definition: &Definition, object: &mut Value) {
+    if let ("", "namespaces") = (&*definition.group, &*definition.resource) {
+        label_namespace(object);
+    }
+}
+
+/// Fills in what the server gives every new object of the kind.
+pub(crate) fn begin_life(definition: &Definition, object: &mut Value) {
     match (&*definition.group, &*definition.resource) {
-        ("", "namespaces") => default_namespace(object),
+        ("", "namespaces") => begin_namespace(object),
         ("", "pods" | "persistentvolumes" | "persistentvolumeclaims") => {
             object["status"] = json!({"phase": "Pending"});
         }
@@ -18,8 +26,8 @@ pub(crate) fn apply_defaults(definition: &Definition, object: &mut Value) {
     }
 }
 
-/// A namespace is active, is held by its content, and carries its name as a label.
-fn default_namespace(namespace: &mut Value) {
+/// A namespace is active, and is held by its content.
+fn begin_namespace(namespace: &mut Value) {
     namespace["status"] = json!({"phase": "Active"});
     let finalizers = namespace["spec"]["finalizers"]
         .as_array()
@@ -32,6 +40,10 @@ fn default_namespace(namespace: &mut Value) {
             .collect::<Vec<_>>();
         namespace["spec"]["finalizers"] = Value::Array(held);
     }
+}
+
+/// A namespace carries its name as a label.
+fn label_namespace(namespace: &mut Value) {
     let Some(name) = metadata_text(namespace, "name").map(str::to_owned) else {
         return;
     };

@@ -43,7 +43,7 @@ pub(crate) async fn create(
             refuse_foreign_claims(request, &object)?;
             let object_name = metadata_text(&object, "name").unwrap_or_default();
             admission::namespace_accepts(server, request, object_name).await?;
-            insert(server, request, object, options.dry_run.into()).await?
+            insert(server, request, object, &options).await?
         }
     };
     Ok(accept.changed(
@@ -68,9 +68,10 @@ async fn insert(
     server: &Server,
     request: &ResourceRequest,
     mut object: Value,
-    persistence: Persistence,
+    options: &WriteOptions,
 ) -> Result<Changed, Status> {
-    prepare(server, request, &mut object);
+    prepare(server, request, options, &mut object);
+    let persistence = options.dry_run.into();
     let base = match (
         metadata_text(&object, "name"),
         metadata_text(&object, "generateName"),
@@ -98,11 +99,14 @@ fn is_taken(status: &Status) -> bool {
 }
 
 /// Gives a new object everything that the server decides.
-pub(super) fn prepare(server: &Server, request: &ResourceRequest, object: &mut Value) {
+pub(super) fn prepare(
+    server: &Server,
+    request: &ResourceRequest,
+    options: &WriteOptions,
+    object: &mut Value,
+) {
     let definition = &request.definition;
-    let metadata = metadata_mut(object);
-    metadata.remove("resourceVersion");
-    metadata.remove("managedFields");
+    metadata_mut(object).remove("resourceVersion");
     let settings = &server.settings;
     let namespace = request.namespace.as_deref();
     stamp_new(
@@ -115,6 +119,8 @@ pub(super) fn prepare(server: &Server, request: &ResourceRequest, object: &mut V
         server.registry.reset_status(definition, object);
     }
     admission::apply_defaults(definition, object);
+    submitted::field_tracker(server, request, options).track_create(object);
+    admission::begin_life(definition, object);
 }
 
 /// Refuses a new object whose metadata breaks the rules of its kind.

@@ -19,7 +19,7 @@ use super::{
     update::{refuse_stale, settle},
 };
 use crate::{
-    commit::{Current, Next, metadata_mut},
+    commit::{Current, FieldTracker, Next, metadata_mut},
     request::ResourceRequest,
     response::{self, Body},
     server::Server,
@@ -47,6 +47,7 @@ pub(crate) async fn patch(
     refuse_oddities(&oddities, validation)?;
     let name = request.object_name();
     let destination = server.destination(request, name, options.write.dry_run.into());
+    let tracker = submitted::field_tracker(server, request, &options.write);
     let mut warnings = Vec::new();
     let changed = server
         .committer
@@ -58,7 +59,7 @@ pub(crate) async fn patch(
                 FieldValidation::Warn => [oddities.as_slice(), &patched.warnings].concat(),
                 FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
             };
-            finish(request, part, current, patched.object)
+            finish(&tracker, (request, part), current, patched.object)
         })
         .await?;
     Ok(accept.changed(server, (part, &changed), StatusCode::OK, &warnings))
@@ -88,8 +89,8 @@ fn apply(
 }
 
 fn finish(
-    request: &ResourceRequest,
-    part: Part,
+    tracker: &FieldTracker<'_>,
+    (request, part): (&ResourceRequest, Part),
     current: &Current,
     patched: Value,
 ) -> Result<Next, Status> {
@@ -99,7 +100,7 @@ fn finish(
         Part::Scale => scale::scaled(&current.object, &patched)?,
         _ => patched,
     };
-    settle(request, part, current, next)
+    settle(tracker, (request, part), current, next)
 }
 
 /// Server-side apply needs to know who owns which field, which is not kept yet.

@@ -1,18 +1,19 @@
 //! What a client sent, made into an object of the kind it must be.
 
 use bytes::Bytes;
+use http::header;
 use listwatch_api::{
     Status,
     json::{self, Document},
     media_type::BodyEncoding,
-    write_options::{DeleteOptions, FieldValidation},
+    write_options::{DeleteOptions, FieldValidation, WriteOptions},
     yaml,
 };
 use serde_json::Value;
 
 use super::part::Part;
 use crate::{
-    commit::metadata_text,
+    commit::{FieldTracker, keep_reset, manager_name, metadata_text},
     registry::{Expected, FieldProblem},
     request::ResourceRequest,
     server::Server,
@@ -67,6 +68,7 @@ fn check(
 ) -> Result<Submitted, Status> {
     let expected = expected(request);
     let bad_request = |error: crate::registry::DecodeError| Status::bad_request(error.to_string());
+    keep_reset(&mut object);
     let mut problems = server
         .registry
         .decode(expected, &mut object, body)
@@ -86,6 +88,22 @@ fn check(
             .to_stored(request.definition.conversion, &mut object);
     }
     Ok(Submitted { object, warnings })
+}
+
+/// Keeps the ownership of fields for the writes of a request.
+pub(super) fn field_tracker<'a>(
+    server: &'a Server,
+    request: &'a ResourceRequest,
+    options: &WriteOptions,
+) -> FieldTracker<'a> {
+    let user_agent = request.header(header::USER_AGENT);
+    FieldTracker {
+        registry: &server.registry,
+        definition: &request.definition,
+        subresource: request.subresource.as_deref(),
+        manager: manager_name(options.field_manager.as_deref(), user_agent),
+        now: server.settings.clock.now(),
+    }
 }
 
 /// The kind that a path speaks.

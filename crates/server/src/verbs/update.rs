@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     commit::{
-        Current, Next, Outcome, carry_over, deletion_is_complete, metadata_mut, metadata_text,
+        Current, FieldTracker, Next, Outcome, carry_over, deletion_is_complete, metadata_mut,
+        metadata_text,
     },
     registry::{PutToMissing, PutWithoutVersion},
     request::ResourceRequest,
@@ -37,11 +38,12 @@ pub(crate) async fn update(
     submitted::refuse_other_name(request, &object)?;
     let name = request.object_name();
     let destination = server.destination(request, name, options.dry_run.into());
+    let tracker = submitted::field_tracker(server, request, &options);
     let changed = server
         .committer
         .change(&destination, |current| match current {
-            Some(current) => replace(request, part, current, object.clone()),
-            None => put_to_missing(server, request, object.clone()),
+            Some(current) => replace(&tracker, (request, part), current, object.clone()),
+            None => put_to_missing(server, request, &options, object.clone()),
         })
         .await?;
     let code = match changed.outcome {
@@ -53,8 +55,8 @@ pub(crate) async fn update(
 
 /// What a replacement makes of the stored object.
 fn replace(
-    request: &ResourceRequest,
-    part: Part,
+    tracker: &FieldTracker<'_>,
+    (request, part): (&ResourceRequest, Part),
     current: &Current,
     submitted: Value,
 ) -> Result<Next, Status> {
@@ -63,23 +65,22 @@ fn replace(
         Part::Scale => scale::scaled(&current.object, &submitted)?,
         _ => submitted,
     };
-    settle(request, part, current, next)
+    settle(tracker, (request, part), current, next)
 }
 
 /// Lets the part of the path change what it may, keeps the rest, and checks the result.
 pub(super) fn settle(
-    request: &ResourceRequest,
-    part: Part,
+    tracker: &FieldTracker<'_>,
+    (request, part): (&ResourceRequest, Part),
     current: &Current,
     mut next: Value,
 ) -> Result<Next, Status> {
     let definition = &request.definition;
     part.keep_the_rest(definition, &current.object, &mut next);
     carry_over(definition, &current.object, &mut next);
-    let metadata = metadata_mut(&mut next);
-    metadata.remove("managedFields");
+    tracker.track_update(&current.object, &mut next);
     let version = current.stored.revision.to_string();
-    metadata.insert("resourceVersion".to_owned(), version.into());
+    metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
     let rules = definition.metadata_rules();
     let errors = rules.check_update(&next["metadata"], &current.object["metadata"]);
     if !errors.is_empty() {
@@ -131,6 +132,7 @@ pub(super) fn refuse_stale(
 fn put_to_missing(
     server: &Server,
     request: &ResourceRequest,
+    options: &WriteOptions,
     mut object: Value,
 ) -> Result<Next, Status> {
     let missing = || Status::not_found(request.group_resource(), request.object_name());
@@ -142,7 +144,7 @@ fn put_to_missing(
     {
         return Err(missing());
     }
-    create::prepare(server, request, &mut object);
+    create::prepare(server, request, options, &mut object);
     create::check(request, &object)?;
     Ok(Next::Put(object))
 }

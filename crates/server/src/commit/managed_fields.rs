@@ -1,0 +1,215 @@
+//! Who owns which field: `metadata.managedFields`, kept up to date with every write.
+//!
+//! A write takes the fields that it changes from whoever had them. What no write changes stays as
+//! it is stored, to the byte, so that a write that changes nothing writes nothing.
+
+mod entry;
+mod ledger;
+mod reach;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use listwatch_api::field_set::{Comparison, FieldSet};
+use serde_json::{Value, json};
+
+use self::{
+    entry::{Manager, Operation},
+    ledger::Ledger,
+};
+use super::metadata::{metadata, metadata_mut};
+use crate::registry::{Conversion, Definition, Registry};
+
+pub(crate) use entry::manager_name;
+
+const MEMBER: &str = "managedFields";
+
+/// Fields that nobody owns, because the server alone decides about them.
+const NOBODYS: [&[&str]; 12] = [
+    &["apiVersion"],
+    &["kind"],
+    &["metadata"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "creationTimestamp"],
+    &["metadata", "selfLink"],
+    &["metadata", "uid"],
+    &["metadata", "clusterName"],
+    &["metadata", "generation"],
+    &["metadata", "managedFields"],
+    &["metadata", "resourceVersion"],
+];
+
+/// Keeps the ownership of fields for the writes of one request.
+pub(crate) struct FieldTracker<'a> {
+    /// The kinds and their shapes.
+    pub registry: &'a Registry,
+    /// The kind that is written, in the version that the client speaks.
+    pub definition: &'a Definition,
+    /// The part of the object that is written; `None` for the object itself.
+    pub subresource: Option<&'a str>,
+    /// Who writes.
+    pub manager: String,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Lets an empty list of owners, which means that ownership is forgotten, survive decoding, which
+/// leaves empty lists out.
+pub(crate) fn keep_reset(object: &mut Value) {
+    let submitted = object
+        .get_mut("metadata")
+        .and_then(|metadata| metadata.get_mut(MEMBER));
+    if let Some(Value::Array(entries)) = submitted.filter(|list| **list == json!([])) {
+        entries.push(json!({}));
+    }
+}
+
+impl FieldTracker<'_> {
+    /// Makes the writer the owner of everything that a new object has.
+    pub(crate) fn track_create(&self, object: &mut Value) {
+        let ledger = match self.claim(object, None) {
+            Claim::Submitted(ledger) => ledger,
+            Claim::Stored | Claim::Forgotten => Ledger::default(),
+        };
+        let changed = self.compare(self.definition, Earlier::Nothing, object);
+        self.record(ledger, changed, Earlier::Nothing, object);
+    }
+
+    /// Makes the writer the owner of everything that it changes in an object.
+    ///
+    /// An object whose owners were forgotten has none until somebody applies to it.
+    pub(crate) fn track_update(&self, current: &Value, next: &mut Value) {
+        let stored = metadata(current).get(MEMBER);
+        let claim = self.claim(next, stored);
+        let earlier = Earlier::State(current);
+        let changed = self.compare(self.definition, earlier, next);
+        let ledger = match (claim, stored) {
+            (Claim::Forgotten, _) | (Claim::Stored, None) => return,
+            (Claim::Stored, Some(stored)) if changed.is_empty() => {
+                return put_back(next, stored.clone());
+            }
+            (Claim::Stored, Some(stored)) => Ledger::decode(stored).unwrap_or_default(),
+            (Claim::Submitted(ledger), stored) => {
+                let known = stored.filter(|stored| {
+                    let known = Ledger::decode(stored).unwrap_or_default();
+                    changed.is_empty() && ledger.equals_but_for_times(&known)
+                });
+                if let Some(stored) = known {
+                    return put_back(next, stored.clone());
+                }
+                ledger
+            }
+        };
+        self.record(ledger, changed, earlier, next);
+    }
+
+    /// What the client says about the owners, which leaves the object.
+    fn claim(&self, object: &mut Value, stored: Option<&Value>) -> Claim {
+        match metadata_mut(object).remove(MEMBER) {
+            // Only the object itself is a place to say who owns what.
+            Some(entries) if self.subresource.is_none() && Some(&entries) != stored => {
+                if entries == json!([]) || entries == json!([{}]) {
+                    return Claim::Forgotten;
+                }
+                let submitted = Ledger::decode(&entries).filter(|ledger| !ledger.is_empty());
+                submitted.map_or(Claim::Stored, Claim::Submitted)
+            }
+            _ => Claim::Stored,
+        }
+    }
+
+    /// Writes down who owns what after a change.
+    fn record(
+        &self,
+        mut ledger: Ledger,
+        changed: Comparison,
+        earlier: Earlier<'_>,
+        later: &mut Value,
+    ) {
+        let own_version = self.definition.api_version();
+        ledger.take_away(|version| {
+            if version == own_version {
+                return Some(changed.clone());
+            }
+            let definition = self.sibling(version)?;
+            Some(self.compare(definition, earlier, later))
+        });
+        let taken = changed.added.union(changed.modified);
+        if !taken.is_empty() {
+            let time = (self.subresource != Some("scale")).then_some(self.now);
+            ledger.give(self.writer(own_version), taken, time);
+        }
+        ledger.cap();
+        if let Some(entries) = ledger.encode() {
+            put_back(later, entries);
+        }
+    }
+
+    fn writer(&self, api_version: String) -> Manager {
+        Manager {
+            name: self.manager.clone(),
+            operation: Operation::Update,
+            api_version,
+            subresource: self.subresource.map(str::to_owned),
+        }
+    }
+
+    /// What differs between two states, as a version of the kind shows them.
+    fn compare(&self, definition: &Definition, earlier: Earlier<'_>, later: &Value) -> Comparison {
+        let Some(type_id) = definition.schema else {
+            return Comparison::default();
+        };
+        let served = |object| self.served(definition.conversion, object);
+        let earlier = match earlier {
+            Earlier::Nothing => Cow::Owned(Value::Object(self.registry.unset(type_id))),
+            Earlier::State(object) => served(object),
+        };
+        let schema = self.registry.schema();
+        Comparison::between(schema, type_id, &earlier, &served(later))
+            .without(&reach::out_of_reach(definition, self.subresource))
+            .without_exactly(&FieldSet::of_names(&NOBODYS))
+    }
+
+    fn served<'b>(&self, conversion: Conversion, stored: &'b Value) -> Cow<'b, Value> {
+        if conversion == Conversion::None {
+            return Cow::Borrowed(stored);
+        }
+        let mut served = stored.clone();
+        self.registry.to_served(conversion, &mut served);
+        Cow::Owned(served)
+    }
+
+    /// The same kind in another version.
+    fn sibling(&self, api_version: &str) -> Option<&Definition> {
+        let definitions = self.registry.definitions().iter();
+        let mut siblings =
+            definitions.filter(|other| other.storage_prefix == self.definition.storage_prefix);
+        siblings
+            .find(|other| other.api_version() == api_version)
+            .map(|found| &**found)
+    }
+}
+
+/// What a client says about the owners.
+enum Claim {
+    /// Nothing.
+    Stored,
+    /// They are to be forgotten.
+    Forgotten,
+    /// They are these.
+    Submitted(Ledger),
+}
+
+/// What was there before a write.
+#[derive(Clone, Copy)]
+enum Earlier<'a> {
+    Nothing,
+    State(&'a Value),
+}
+
+fn put_back(object: &mut Value, entries: Value) {
+    metadata_mut(object).insert(MEMBER.to_owned(), entries);
+}
