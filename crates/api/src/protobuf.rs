@@ -5,11 +5,15 @@
 //! in nothing: lengths, depth and the number of objects are bounded, and what is wrong is told.
 
 mod decode;
+mod encode;
 mod envelope;
+mod framing;
 mod layout;
 mod wire;
 
+use encode::Backward;
 pub use envelope::Envelope;
+pub use framing::{Surroundings, TypeMeta, item_head, item_length};
 pub(crate) use layout::Layouts;
 
 use serde_json::{Map, Value};
@@ -38,4 +42,25 @@ pub fn decode(
     raw: &[u8],
 ) -> Result<Map<String, Value>, ProtobufError> {
     decode::decode(schema, type_id, raw)
+}
+
+/// Writes the JSON text of an object of this type as a message, without its [`Envelope`].
+///
+/// The bytes are those that Kubernetes writes for the same object: what Go always has is there
+/// also when it is not set, and `kind` and `apiVersion` are not.
+pub fn encode(schema: &Schema, type_id: TypeId, json: &[u8]) -> Result<Vec<u8>, ProtobufError> {
+    let mut out = Backward::with_capacity(json.len());
+    encode::encode(schema, type_id, json, &mut out)?;
+    Ok(out.to_vec())
+}
+
+/// Refuses types that no message stands for, such as those of custom kinds.
+fn check_has_form(schema: &Schema, type_id: TypeId) -> Result<(), ProtobufError> {
+    let object_type = schema.object_type(type_id);
+    let members = &schema.layouts().message(type_id).members;
+    if members.is_empty() && !object_type.fields.is_empty() {
+        let name = &object_type.name;
+        return Err(ProtobufError::new(format!("{name} has no protobuf form")));
+    }
+    Ok(())
 }

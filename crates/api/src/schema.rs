@@ -250,10 +250,15 @@ impl Schema {
 impl ObjectType {
     /// The field with this JSON name.
     pub fn field(&self, name: &str) -> Option<&Field> {
+        self.place(name).map(|place| &self.fields[place])
+    }
+
+    /// The place of the field with this JSON name.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
         let found = self
             .fields
             .binary_search_by(|field| field.name.as_ref().cmp(name));
-        found.ok().map(|index| &self.fields[index])
+        found.ok()
     }
 
     /// The name without its package, such as `PodSpec`.

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::ProtobufError;
-use super::layout::{Content, Form, Layouts, Member, find};
+use super::layout::{Content, FieldLayout, Form, Layouts, Member, find};
 use super::wire::{Reader, Wire};
 use crate::schema::{Field, Presence, Schema, TypeId};
 
@@ -26,15 +26,10 @@ pub(super) fn decode(
     type_id: TypeId,
     raw: &[u8],
 ) -> Result<Map<String, Value>, ProtobufError> {
-    let layouts = schema.layouts();
-    let object_type = schema.object_type(type_id);
-    if layouts.message(type_id).is_empty() && !object_type.fields.is_empty() {
-        let name = &object_type.name;
-        return Err(ProtobufError::new(format!("{name} has no protobuf form")));
-    }
+    super::check_has_form(schema, type_id)?;
     let mut decoder = Decoder {
         schema,
-        layouts,
+        layouts: schema.layouts(),
         objects_left: OBJECTS_MAX,
     };
     let mut object = Map::new();
@@ -73,10 +68,11 @@ impl<'a> Decoder<'a> {
             .objects_left
             .checked_sub(1)
             .ok_or_else(|| ProtobufError::new("proto: too many objects"))?;
-        let fields = &self.schema.object_type(type_id).fields;
+        let layout = self.layouts.message(type_id);
         let message = Message {
-            fields,
-            members: self.layouts.message(type_id),
+            fields: &self.schema.object_type(type_id).fields,
+            layouts: &layout.fields,
+            members: &layout.members,
         };
         self.message(message, raw, object, depth)
     }
@@ -94,10 +90,8 @@ impl<'a> Decoder<'a> {
                 continue;
             };
             match &member.content {
-                Content::Field { place, form } => {
-                    let field = &message.fields[*place];
-                    let name = &field.name;
-                    let found = Found { name, form, wire };
+                Content::Field(place) => {
+                    let (field, found) = message.found(*place, wire);
                     self.field(found, field.presence, object, depth)?;
                 }
                 Content::Embedded(members) => {
@@ -308,7 +302,23 @@ impl<'a> Decoder<'a> {
 #[derive(Clone, Copy)]
 struct Message<'a> {
     fields: &'a [Field],
+    layouts: &'a [Option<FieldLayout>],
     members: &'a [Member],
+}
+
+impl<'a> Message<'a> {
+    fn found(self, place: usize, wire: Wire<'a>) -> (&'a Field, Found<'a>) {
+        let field = &self.fields[place];
+        let layout = self.layouts[place]
+            .as_ref()
+            .expect("a field with a number has a layout");
+        let found = Found {
+            name: &field.name,
+            form: &layout.form,
+            wire,
+        };
+        (field, found)
+    }
 }
 
 /// A field as it stands in a message, and how it is to be read.
@@ -358,4 +368,4 @@ fn is_zero(value: &Value) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -4,12 +4,14 @@ use super::ProtobufError;
 use super::wire::{Reader, Wire};
 
 /// The first bytes of every body.
-const PREFIX: &[u8; 4] = b"k8s\0";
+pub(super) const PREFIX: &[u8; 4] = b"k8s\0";
 
-const TYPE_META: u32 = 1;
-const RAW: u32 = 2;
-const API_VERSION: u32 = 1;
-const KIND: u32 = 2;
+pub(super) const TYPE_META: u32 = 1;
+pub(super) const RAW: u32 = 2;
+pub(super) const CONTENT_ENCODING: u8 = 3;
+pub(super) const CONTENT_TYPE: u8 = 4;
+pub(super) const API_VERSION: u32 = 1;
+pub(super) const KIND: u32 = 2;
 
 /// A message and what it says it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

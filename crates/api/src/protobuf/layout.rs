@@ -1,25 +1,44 @@
 //! The schema as protobuf needs it: the fields of every message by number, and how each is written.
 
+use std::fmt;
+
 use crate::schema::{Embedding, Field, Schema, Shape, TypeId};
 
 /// How the messages of all types of a schema are laid out.
 #[derive(Debug)]
 pub(crate) struct Layouts {
-    messages: Vec<Vec<Member>>,
+    messages: Vec<Message>,
 }
 
-/// A field of a message.
+/// How the message of one type is laid out.
+#[derive(Debug, Default)]
+pub(super) struct Message {
+    /// What it consists of, by number.
+    pub(super) members: Vec<Member>,
+    /// How each field of the [`ObjectType`](crate::schema::ObjectType) is written, in its order.
+    pub(super) fields: Vec<Option<FieldLayout>>,
+}
+
+/// How a field of a type is written.
+#[derive(Debug)]
+pub(super) struct FieldLayout {
+    pub(super) form: Form,
+    /// Its place among all fields when the message is written by number.
+    pub(super) order: usize,
+}
+
+/// A numbered part of a message.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) number: u32,
     pub(super) content: Content,
 }
 
-/// What a field of a message holds.
+/// What a part of a message holds.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// A field of the type, at this place among those of [`ObjectType`].
-    Field { place: usize, form: Form },
+    /// The field at this place among those of the type.
+    Field(usize),
     /// A struct that Go embeds: a message of its own here, fields of the same object in JSON.
     Embedded(Vec<Member>),
 }
@@ -55,6 +74,29 @@ pub(super) enum Form {
     Map(Box<Form>),
 }
 
+impl fmt::Display for Form {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::String => "a text",
+            Self::Bytes => "base64",
+            Self::Boolean => "a boolean",
+            Self::Int32 => "a whole number of 32 bits",
+            Self::Int64 => "a whole number of 64 bits",
+            Self::Double => "a number",
+            Self::Time | Self::MicroTime => "a time",
+            Self::Quantity => "an amount",
+            Self::IntOrString => "a number or a text",
+            Self::RawJson => "any value",
+            Self::Object(_) => "an object",
+            Self::SchemaOrList(_) => "a schema or a list",
+            Self::SchemaOrBoolean(_) => "a schema or a boolean",
+            Self::SchemaOrNames(_) => "a schema or names",
+            Self::List(_) | Self::WrappedList(_) => "a list",
+            Self::Map(_) => "a map",
+        })
+    }
+}
+
 impl Layouts {
     pub(crate) fn new(schema: &Schema) -> Self {
         let messages = schema.type_ids().map(|type_id| message(schema, type_id));
@@ -63,8 +105,8 @@ impl Layouts {
         }
     }
 
-    /// The fields of a type's message, by number.
-    pub(super) fn message(&self, type_id: TypeId) -> &[Member] {
+    /// How the message of a type is laid out.
+    pub(super) fn message(&self, type_id: TypeId) -> &Message {
         &self.messages[type_id.index()]
     }
 }
@@ -75,21 +117,34 @@ pub(super) fn find(members: &[Member], number: u32) -> Option<&Member> {
     found.ok().map(|place| &members[place])
 }
 
-fn message(schema: &Schema, type_id: TypeId) -> Vec<Member> {
-    let object_type = schema.object_type(type_id);
-    let mut members = Vec::new();
-    for (place, field) in object_type.fields.iter().enumerate() {
+fn message(schema: &Schema, type_id: TypeId) -> Message {
+    let fields = &schema.object_type(type_id).fields;
+    let mut message = Message::default();
+    for (place, field) in fields.iter().enumerate() {
         let Some(number) = field.number else {
             continue;
         };
-        let form = field_form(type_id, field);
-        let member = Member {
-            number,
-            content: Content::Field { place, form },
-        };
-        insert(&mut members, field.embedded.as_deref(), member);
+        let content = Content::Field(place);
+        let member = Member { number, content };
+        insert(&mut message.members, field.embedded.as_deref(), member);
     }
-    members
+    message.fields.resize_with(fields.len(), || None);
+    let mut places = Vec::new();
+    collect_places(&message.members, &mut places);
+    for (order, place) in places.into_iter().enumerate() {
+        let form = field_form(type_id, &fields[place]);
+        message.fields[place] = Some(FieldLayout { form, order });
+    }
+    message
+}
+
+fn collect_places(members: &[Member], places: &mut Vec<usize>) {
+    for member in members {
+        match &member.content {
+            Content::Field(place) => places.push(*place),
+            Content::Embedded(inside) => collect_places(inside, places),
+        }
+    }
 }
 
 /// Puts a member into the message of the struct it comes from.

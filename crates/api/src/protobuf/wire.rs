@@ -155,6 +155,11 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The bytes that a number takes.
+pub(super) fn varint_length(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
+}
+
 fn truncated() -> ProtobufError {
     ProtobufError::new("unexpected EOF")
 }

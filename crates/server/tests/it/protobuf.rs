@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path};
 
 use flate2::bufread::GzDecoder;
 use listwatch_api::{
-    protobuf::{self, Envelope},
+    EventType,
+    protobuf::{self, Envelope, Surroundings, TypeMeta},
     schema::{Field, Schema, Shape, TypeId},
 };
 use listwatch_server::registry::Registry;
@@ -21,6 +22,7 @@ const OBJECT_FILES: [&str; 3] = ["unset", "full", "edge"];
 struct Record {
     api_version: String,
     kind: String,
+    event: Option<String>,
     protobuf: String,
     json: Value,
 }
@@ -28,7 +30,16 @@ struct Record {
 impl Record {
     fn message(&self) -> Vec<u8> {
         use base64::{Engine, engine::general_purpose::STANDARD};
-        STANDARD.decode(&self.protobuf).unwrap()
+        STANDARD
+            .decode(&self.protobuf)
+            .expect("messages are recorded as base64")
+    }
+
+    fn type_meta(&self) -> TypeMeta<'_> {
+        TypeMeta {
+            api_version: &self.api_version,
+            kind: &self.kind,
+        }
     }
 
     fn group_version(&self) -> (&str, &str) {
@@ -58,10 +69,12 @@ impl Record {
 
 fn records(name: &str) -> Vec<Record> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/protobuf");
-    let file = File::open(folder.join(format!("{name}.jsonl.gz"))).unwrap();
+    let file = File::open(folder.join(format!("{name}.jsonl.gz"))).expect("the file is there");
     let text = GzDecoder::new(BufReader::new(file));
     let records = Deserializer::from_reader(text).into_iter();
-    records.collect::<Result<_, _>>().unwrap()
+    records
+        .collect::<Result<_, _>>()
+        .expect("every line is a record")
 }
 
 /// Go writes `null` for what is not set in fields without `omitempty`; the others leave it out.
@@ -103,13 +116,82 @@ fn every_object_is_read_as_kubernetes_reads_it() {
     }
 }
 
+#[test]
+fn every_object_is_written_byte_for_byte_as_kubernetes_writes_it() {
+    let registry = Registry::builtin();
+    for file in OBJECT_FILES {
+        for record in records(file) {
+            let type_id = record.type_id(&registry);
+            let json = record.json.to_string();
+            let message = protobuf::encode(registry.schema(), type_id, json.as_bytes()).unwrap();
+            let body = Surroundings::of_object(record.type_meta(), message.len()).around(&message);
+            let what = format!("{file} {} {}: {json}", record.api_version, record.kind);
+            assert!(body == record.message(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_list_is_made_of_messages_that_are_encoded_already() {
+    let registry = Registry::builtin();
+    let schema = registry.schema();
+    let list_meta = schema.find(&format!("{META}.ListMeta")).unwrap();
+    let lists = OBJECT_FILES.into_iter().flat_map(records);
+    for record in lists.filter(|record| record.json.get("items").is_some()) {
+        let list = schema.object_type(record.type_id(&registry));
+        let Shape::List { element, .. } = &list.field("items").unwrap().shape else {
+            panic!("the items of {} are a list", list.name);
+        };
+        let Shape::Object { type_id, .. } = **element else {
+            panic!("the items of {} are objects", list.name);
+        };
+        let encode = |type_id, value: &Value| {
+            protobuf::encode(schema, type_id, value.to_string().as_bytes()).unwrap()
+        };
+        let items = record.json["items"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let mut encoded = Vec::new();
+        for item in items {
+            let message = encode(type_id, item);
+            encoded.extend(protobuf::item_head(message.len()));
+            encoded.extend(message);
+        }
+        let metadata = encode(list_meta, &record.json["metadata"]);
+        let list = Surroundings::of_items(record.type_meta(), &metadata, encoded.len());
+        assert!(list.around(&encoded) == record.message(), "{}", record.kind);
+    }
+}
+
+#[test]
+fn an_event_is_made_of_a_message_that_is_encoded_already() {
+    let registry = Registry::builtin();
+    for record in records("watch") {
+        let json = record.json.to_string();
+        let type_id = record.type_id(&registry);
+        let message = protobuf::encode(registry.schema(), type_id, json.as_bytes()).unwrap();
+        let event = match record.event.as_deref() {
+            Some("ADDED") => EventType::Added,
+            Some("MODIFIED") => EventType::Modified,
+            Some("DELETED") => EventType::Deleted,
+            Some("BOOKMARK") => EventType::Bookmark,
+            other => {
+                assert_eq!(other, Some("ERROR"));
+                EventType::Error
+            }
+        };
+        let frame = Surroundings::of_event(event, record.type_meta(), message.len());
+        assert!(frame.around(&message) == record.message(), "{event}");
+    }
+}
+
 /// Notes the fields that have a value, as `TYPE.FIELD`.
 fn note_fields(schema: &Schema, shape: &Shape, value: &Value, noted: &mut BTreeSet<String>) {
     match (shape, value) {
         (Shape::Object { type_id, .. }, Value::Object(members)) => {
             let object_type = schema.object_type(*type_id);
             for (name, member) in members {
-                let field = object_type.field(name).unwrap();
+                let field = object_type.field(name).expect("the type has the field");
                 noted.insert(format!("{}.{name}", object_type.name));
                 note_fields(schema, &field.shape, member, noted);
             }

@@ -40,11 +40,11 @@ type Part
   note string 2
 ";
 
-fn schema() -> Schema {
+pub(in super::super) fn schema() -> Schema {
     Schema::parse(&[TABLE]).unwrap()
 }
 
-fn read(message: &[u8]) -> Result<Value, String> {
+pub(in super::super) fn read(message: &[u8]) -> Result<Value, String> {
     let schema = schema();
     let thing = schema.find("test.Thing").unwrap();
     let members = decode(&schema, thing, message);
@@ -63,17 +63,17 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-fn number(field: u64, value: i64) -> Vec<u8> {
+pub(in super::super) fn number(field: u64, value: i64) -> Vec<u8> {
     [varint(field << 3), varint(value.cast_unsigned())].concat()
 }
 
-fn bytes(field: u64, content: impl AsRef<[u8]>) -> Vec<u8> {
+pub(in super::super) fn bytes(field: u64, content: impl AsRef<[u8]>) -> Vec<u8> {
     let content = content.as_ref();
     let length = varint(content.len() as u64);
     [varint(field << 3 | 2), length, content.to_vec()].concat()
 }
 
-fn double(field: u64, value: f64) -> Vec<u8> {
+pub(in super::super) fn double(field: u64, value: f64) -> Vec<u8> {
     [varint(field << 3 | 1), value.to_le_bytes().to_vec()].concat()
 }
 
@@ -158,6 +158,9 @@ fn times_are_written_in_utc_to_their_precision() {
         "renewed": "2026-01-02T03:04:05.000120Z",
     });
     assert_eq!(read(&message), Ok(expected));
+    let first = bytes(17, number(1, -62_135_596_799));
+    let expected = json!({"deleted": "0001-01-01T00:00:01Z"});
+    assert_eq!(read(&first), Ok(expected));
     let refusal = read(&bytes(17, number(1, i64::MAX))).unwrap_err();
     assert_eq!(refusal, "proto: field deleted is out of range");
 }
@@ -259,7 +262,7 @@ fn the_number_of_objects_is_bounded() {
 }
 
 /// Messages that fit the table at their beginnings, so that mangling reaches every form.
-fn message() -> impl Strategy<Value = Vec<u8>> {
+pub(in super::super) fn message() -> impl Strategy<Value = Vec<u8>> {
     let leaf = prop_oneof![
         (1..30_u64, any::<i64>()).prop_map(|(field, value)| number(field, value)),
         (1..30_u64, any::<Vec<u8>>()).prop_map(|(field, content)| bytes(field, content)),
