@@ -9,6 +9,7 @@ mod follow;
 mod log;
 mod open;
 mod options;
+mod queue;
 mod record;
 mod recovery;
 mod segment;
@@ -17,11 +18,10 @@ mod state;
 mod writer;
 
 use std::{
-    collections::VecDeque,
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -34,6 +34,7 @@ use self::{
     compaction::CompactionError,
     follow::EmbeddedChanges,
     log::Keep,
+    queue::{Pushed, Queue},
     snapshot::Snapshot,
     writer::{Ends, Lifetimes, Request, Writer},
 };
@@ -47,11 +48,8 @@ use crate::{
 /// Commits that may wait to be written. At the bound a commit waits for its place.
 const WAITING_COMMITS_MAX: usize = 4096;
 
-/// Commits that share one sync. The rest is the next group.
-const GROUP_COMMITS_MAX: usize = 1024;
-
-/// Room in the log for one group, in bytes; more only for a single commit that needs it.
-const GROUP_BYTES_MAX: usize = 1024 * 1024;
+/// The wait after a compaction that failed, so that its reason has time to go away.
+const COMPACTION_RETRY_MILLISECONDS: u64 = 60_000;
 
 /// A durable store on one machine. Dropping it writes what waits and lets go of the directory.
 pub struct EmbeddedStore {
@@ -100,6 +98,7 @@ impl EmbeddedStore {
             writer: Mutex::new(opened.writer),
             compaction: Mutex::new(()),
             compacting: AtomicBool::new(false),
+            compact_after: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             expirer: Expirer::default(),
             lock: Mutex::new(Some(opened.lock)),
@@ -186,27 +185,11 @@ struct Inner {
     compaction: Mutex<()>,
     /// Whether a compaction that nobody asked for is on its way.
     compacting: AtomicBool,
+    /// When a compaction may be tried again after one that failed, in milliseconds since 1970.
+    compact_after: AtomicU64,
     closing: AtomicBool,
     expirer: Expirer,
     lock: Mutex<Option<DiskLock>>,
-}
-
-/// Commits that wait for the writer.
-#[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Request>,
-    state: QueueState,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum QueueState {
-    /// Nobody writes; whoever comes next starts the writer.
-    #[default]
-    Idle,
-    /// The writer will come upon everything that waits.
-    Writing,
-    /// Nothing more is taken.
-    Closed,
 }
 
 impl Inner {
@@ -234,13 +217,12 @@ impl Inner {
     }
 
     fn enqueue(self: &Arc<Self>, request: Request) -> Result<(), CommitError> {
-        let mut queue = self.queue.lock();
-        match queue.state {
-            QueueState::Closed => return Err(closed()),
-            QueueState::Writing => queue.waiting.push_back(request),
-            QueueState::Idle => {
-                queue.waiting.push_back(request);
-                queue.state = QueueState::Writing;
+        // The queue is let go of first: a turn that cannot be started takes it at once.
+        let pushed = self.queue.lock().push(request);
+        match pushed {
+            Pushed::Waiting => {}
+            Pushed::Refused => return Err(closed()),
+            Pushed::First => {
                 let turn = Turn {
                     inner: Arc::clone(self),
                     state: TurnState::Waiting,
@@ -277,16 +259,16 @@ impl Inner {
     }
 
     fn due(&self, writer: &Writer) -> Option<Revision> {
+        let now = self.clock.milliseconds();
+        if now < self.compact_after.load(Ordering::Relaxed) {
+            return None;
+        }
+        let base_bytes = writer.files.base.bytes;
         let keep = Keep {
             bytes_max: self.options.history_bytes,
             age_max: self.options.history_age,
-            worth_bytes: writer
-                .files
-                .base
-                .bytes
-                .max(self.options.segment_bytes.into()),
+            worth_bytes: base_bytes.max(self.options.segment_bytes.into()),
         };
-        let now = self.clock.milliseconds();
         writer.due(keep, self.options.history_changes, now)
     }
 
@@ -299,9 +281,16 @@ impl Inner {
             Ok(()) | Err(CompactionError::Closing) => {}
             Err(error) => {
                 tracing::warn!(%error, "history was not compacted; it will be tried again");
+                compacting.0.put_off_compaction();
             }
         };
         self.options.disk_work.start_if_possible(compact);
+    }
+
+    fn put_off_compaction(&self) {
+        let now = self.clock.milliseconds();
+        let later = now.saturating_add(COMPACTION_RETRY_MILLISECONDS);
+        self.compact_after.store(later, Ordering::Relaxed);
     }
 
     fn compact(&self, before: Revision) -> Result<(), CompactionError> {
@@ -330,7 +319,7 @@ impl Inner {
     }
 
     fn close(self: &Arc<Self>) {
-        self.queue.lock().state = QueueState::Closed;
+        self.queue.lock().close();
         self.closing.store(true, Ordering::Relaxed);
         self.write_waiting();
         let _no_compaction = self.compaction.lock();
@@ -351,26 +340,6 @@ impl Drop for Compacting {
 fn closed() -> CommitError {
     let reason = "it has been closed".to_owned();
     CommitError::Unavailable { reason }
-}
-
-impl Queue {
-    /// The commits that are to share a sync; when there are none, nobody writes any more.
-    fn take_group(&mut self) -> Vec<Request> {
-        let mut bytes = 0;
-        let count = self
-            .waiting
-            .iter()
-            .take(GROUP_COMMITS_MAX)
-            .take_while(|request| {
-                bytes += request.bytes_max();
-                bytes <= GROUP_BYTES_MAX
-            });
-        let count = count.count().max(1).min(self.waiting.len());
-        if count == 0 && self.state == QueueState::Writing {
-            self.state = QueueState::Idle;
-        }
-        self.waiting.drain(..count).collect()
-    }
 }
 
 /// The writer's turn, which those who wait rely on.
@@ -396,15 +365,13 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut queue = self.inner.queue.lock();
-        queue.state = match self.state {
-            TurnState::Done => return,
+        match self.state {
+            TurnState::Done => {}
             // The runtime has ended. Another may come.
-            TurnState::Waiting if queue.state == QueueState::Writing => QueueState::Idle,
+            TurnState::Waiting => self.inner.queue.lock().writer_never_came(),
             // Nobody knows what a writer that panicked has left.
-            TurnState::Waiting | TurnState::Running => QueueState::Closed,
-        };
-        queue.waiting.clear();
+            TurnState::Running => self.inner.queue.lock().writer_failed(),
+        }
     }
 }
 

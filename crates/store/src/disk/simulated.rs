@@ -108,13 +108,18 @@ impl SimulatedDisk {
         platter.durable_names.insert(name.into(), file);
     }
 
-    /// Flips one bit of a file.
+    /// Flips one bit of a file, also for those who have it open.
     pub fn flip_bit(&self, name: &str, byte: usize, bit: u32) {
-        let mut bytes = self.contents(name).unwrap_or_default();
-        if let Some(byte) = bytes.get_mut(byte) {
-            *byte ^= 1 << (bit % 8);
+        let file = self.0.lock().names.get(name).cloned();
+        if let Some(file) = file {
+            let mut contents = file.lock();
+            let Contents { bytes, durable, .. } = &mut *contents;
+            for copy in [bytes, durable] {
+                if let Some(byte) = copy.get_mut(byte) {
+                    *byte ^= 1 << (bit % 8);
+                }
+            }
         }
-        self.replace(name, bytes);
     }
 }
 

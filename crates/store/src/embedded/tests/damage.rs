@@ -155,3 +155,57 @@ async fn mangled_files_are_read_without_a_panic() {
         }
     }
 }
+
+/// Damages all records of every segment but the last, while the store is open.
+fn rot_the_past(disk: &SimulatedDisk) {
+    let mut names = segments(disk);
+    names.pop();
+    for name in names {
+        let length = disk.contents(&name).unwrap().len();
+        for byte in (80..length).step_by(200) {
+            disk.flip_bit(&name, byte, 1);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn damage_to_the_past_is_told_and_the_present_goes_on() {
+    let disk = SimulatedDisk::new(1);
+    let store = open(&disk).await;
+    let first = script::put(&store, "a", &"x".repeat(500)).await;
+    for _ in 0..20 {
+        script::put(&store, "a", &"y".repeat(500)).await;
+    }
+    rot_the_past(&disk);
+    let error = script::read_at(&store, first).await.unwrap_err();
+    assert!(error.to_string().contains("log-0000000002"), "{error}");
+    let last = script::put(&store, "a", "now").await;
+    assert_eq!(script::read_newest(&store).await.revision, last);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_compaction_that_failed_is_not_tried_again_at_once() {
+    let disk = SimulatedDisk::new(1);
+    let options = EmbeddedOptions {
+        history_changes: 100,
+        ..small_options()
+    };
+    let store = EmbeddedStore::open(Arc::new(disk.clone()), test_clock(), options).await;
+    let store = store.unwrap();
+    let write = async |count: u64| {
+        for _ in 0..count {
+            script::put(&store, "a", &"y".repeat(500)).await;
+        }
+    };
+    write(95).await;
+    rot_the_past(&disk);
+    write(10).await;
+    let put_off = store.inner.compact_after.load(Ordering::Relaxed);
+    assert!(put_off > 0 && floor(&store) == Revision::ZERO);
+    tokio::time::advance(Duration::from_secs(30)).await;
+    write(10).await;
+    assert_eq!(store.inner.compact_after.load(Ordering::Relaxed), put_off);
+    tokio::time::advance(Duration::from_secs(31)).await;
+    write(10).await;
+    assert!(store.inner.compact_after.load(Ordering::Relaxed) > put_off);
+}
