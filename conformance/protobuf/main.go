@@ -31,13 +31,13 @@ var versions = []string{
 	"certificates.k8s.io/v1", "coordination.k8s.io/v1", "discovery.k8s.io/v1",
 	"events.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1", "networking.k8s.io/v1",
 	"node.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1", "resource.k8s.io/v1",
-	"scheduling.k8s.io/v1", "storage.k8s.io/v1", "storagemigration.k8s.io/v1",
+	"scheduling.k8s.io/v1", "storage.k8s.io/v1", "storagemigration.k8s.io/v1", "meta.k8s.io/v1",
 }
 
 // Kinds that no path of the server speaks.
 var unspoken = map[string]bool{
 	"ConversionReview": true, "List": true, "PodStatusResult": true, "RangeAllocation": true,
-	"SerializedReference": true,
+	"SerializedReference": true, "Table": true, "WatchEvent": true,
 }
 
 // record is one line of a file.
@@ -55,7 +55,7 @@ func main() {
 	}
 	known := scheme.Scheme
 	for _, add := range []func(*runtime.Scheme) error{
-		apiextensions.AddToScheme, apiregistration.AddToScheme,
+		apiextensions.AddToScheme, apiregistration.AddToScheme, metav1.AddMetaToScheme,
 	} {
 		if err := add(known); err != nil {
 			fail(err)
@@ -100,11 +100,11 @@ func kinds(known *runtime.Scheme) []schema.GroupVersionKind {
 			fail(err)
 		}
 		for kind, goType := range known.KnownTypes(version) {
-			isMeta := strings.HasSuffix(goType.PkgPath(), "/meta/v1")
-			spokenMeta := text == "v1" && kind != "WatchEvent" &&
-				(kind == "DeleteOptions" || !strings.HasSuffix(kind, "Options"))
-			isOptions := strings.HasSuffix(kind, "Options")
-			if unspoken[kind] || isMeta && !spokenMeta || !isMeta && isOptions {
+			// Every version has the kinds of all; one copy of them is enough.
+			isShared := strings.HasSuffix(goType.PkgPath(), "/meta/v1")
+			isShared = isShared && text != "v1" && text != "meta.k8s.io/v1"
+			isOptions := strings.HasSuffix(kind, "Options") && kind != "DeleteOptions"
+			if unspoken[kind] || isShared || isOptions {
 				continue
 			}
 			found = append(found, version.WithKind(kind))

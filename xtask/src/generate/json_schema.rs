@@ -7,7 +7,9 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::META;
 
 const REFERENCE: &str = "#/$defs/";
 
@@ -17,8 +19,29 @@ pub(super) type Types = BTreeMap<String, Value>;
 pub(super) fn read(path: &Path) -> Result<Types> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let mut document: Value = serde_json::from_str(&text)?;
-    let types = document["$defs"].take();
-    Ok(serde_json::from_value(types)?)
+    let mut types: Types = serde_json::from_value(document["$defs"].take())?;
+    types.extend(unpublished());
+    Ok(types)
+}
+
+/// Types that Kubernetes speaks though its schema leaves them out.
+fn unpublished() -> [(String, Value); 2] {
+    let reference = |name: &str| json!({"$ref": format!("{REFERENCE}{META}.{name}")});
+    let kind = |metadata: &str| {
+        json!({"properties": {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": reference(metadata),
+        }})
+    };
+    let mut list = kind("ListMeta");
+    list["properties"]["items"] =
+        json!({"type": "array", "items": reference("PartialObjectMetadata")});
+    list["required"] = json!(["items"]);
+    [
+        (format!("{META}.PartialObjectMetadata"), kind("ObjectMeta")),
+        (format!("{META}.PartialObjectMetadataList"), list),
+    ]
 }
 
 /// All types with fields of their own that the roots lead to.
@@ -136,8 +159,6 @@ fn special_shape(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
