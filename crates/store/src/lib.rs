@@ -1,9 +1,9 @@
 //! A revisioned, ordered, watchable map of bytes.
 //!
-//! Every commit gets the next [`Revision`]. A reader may ask for the newest state or for the state at
-//! any revision that has not been compacted, and may follow all changes after a revision, once each
-//! and in order. What survives a restart is the business of the implementation; what a caller may
-//! rely on is written down as the contract suite, which every implementation passes.
+//! Every commit gets the next [`Revision`]. A reader may ask for the newest state or for the state
+//! at any revision that has not been compacted, and may follow all changes after a revision, once
+//! each and in order. What survives a restart is the business of the implementation; what a caller
+//! may rely on is the [`contract`], which every implementation passes.
 
 mod revision;
 mod key;

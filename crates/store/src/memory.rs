@@ -1,5 +1,5 @@
-//! The plainest correct store: the model that the others are compared with. Keeps its state, and the
-//! changes that led to it, in memory alone.
+//! The plainest correct store: the model that the others are compared with. Keeps its state, and
+//! the changes that led to it, in memory alone.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -191,8 +191,8 @@ struct Committed {
 /// Now, and the way back to the floor.
 ///
 /// ```text
-/// put a, put b, delete a:   floor 0 | 1 2 3   entries {b}    at(2) = entries with 3 undone = {a, b}
-/// forget before 2:          floor 2 | 3       entries {b}    at(2) as before, at(1) is compacted
+/// put a, put b, delete a:   floor 0 | 1 2 3   entries {b}   at(2) = {b} with 3 undone = {a, b}
+/// forget before 2:          floor 2 | 3       entries {b}   at(2) as before, at(1) is compacted
 /// ```
 struct State {
     revision: Revision,

@@ -19,10 +19,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Applies all writes of the commit at one new revision, or none of them.
     ///
-    /// A commit that changes nothing, since all it does is to delete absent keys, takes no revision
-    /// and returns the newest one. When this returns `Ok`, the commit is as durable as the store can make it and every later
+    /// When this returns `Ok`, the commit is as durable as the store can make it and every later
     /// [`Store::read`] of the newest state sees it. A caller that stops waiting has learnt nothing:
-    /// the commit may still happen.
+    /// the commit may still happen. A commit that changes nothing, since all it does is to delete
+    /// absent keys, takes no revision and returns the newest one.
     fn commit(&self, commit: Commit) -> StoreFuture<'_, Result<Revision, CommitError>>;
 
     /// Follows all changes in `range` after `after`: each once, in order, without a gap.

@@ -18,7 +18,8 @@ pub enum OpenError {
     },
     /// The directory holds other things.
     #[error(
-        "{} holds other files (such as {found}) and no store; choose an empty directory or a new one",
+        "{} holds other files (such as {found}) and no store; choose a directory that is empty or \
+         new",
         directory.display()
     )]
     NotAStore {

@@ -1,5 +1,5 @@
 //! The writing end of the log: appends groups of records, and goes on in the next file when one is
-//! full. Knows which files hold how much, and of when, so that it can say what is due to be dropped.
+//! full. Knows which files hold how much, and of when, so that it can say what is due to go.
 
 use std::{
     collections::VecDeque,

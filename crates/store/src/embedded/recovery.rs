@@ -161,7 +161,7 @@ impl Recovery {
         }
         if let Some(proof) = last.proof_after(end, next)? {
             let reason = format!(
-                "revision {next} cannot be read, although what was written later can, at byte {proof}"
+                "revision {next} cannot be read, but what was written later can, at byte {proof}"
             );
             return Err(last.corrupt(end.into(), reason));
         }

@@ -49,7 +49,7 @@ pub(crate) enum Version {
 /// All versions of all keys since the floor. A clone is a snapshot and costs nothing.
 ///
 /// ```text
-/// a put at 1 and 4, deleted at 6; b put at 5:   current {b: 5}   past {a1 value, a4 value, a6 gone}
+/// a put at 1 and 4, deleted at 6; b put at 5:   current {b5}   past {a1, a4, a6 gone}
 /// at 5: a has the newest version not after 5, which is a4; b has 5
 /// floor 4: a1 can be dropped, for a4 replaced it; floor 6: a4 and a6 too
 /// ```

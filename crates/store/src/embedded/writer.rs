@@ -392,8 +392,8 @@ impl Accepting {
     }
 }
 
-/// When a value ends. Rounded up, with the part of a millisecond that `time` has lost: a value never
-/// ends early.
+/// When a value ends. Rounded up, with the part of a millisecond that `time` has lost: a value
+/// never ends early.
 fn end_of(time: u64, lifetime: Duration) -> u64 {
     let milliseconds = lifetime.as_nanos().div_ceil(1_000_000);
     let milliseconds = u64::try_from(milliseconds).unwrap_or(u64::MAX);
