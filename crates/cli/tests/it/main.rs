@@ -1,0 +1,4 @@
+//! The command as its users run it: a real process, real sockets, real files.
+
+#[cfg(test)]
+mod many_watchers;
