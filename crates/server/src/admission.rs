@@ -7,4 +7,4 @@ mod defaults;
 mod namespace_lifecycle;
 
 pub(crate) use defaults::{apply_defaults, begin_life};
-pub(crate) use namespace_lifecycle::namespace_accepts;
+pub(crate) use namespace_lifecycle::{namespace_accepts, refuse_to_delete};

@@ -4,16 +4,25 @@
 //! bytes. When draining begins no connection is accepted any more, and those open end after the
 //! request they are in.
 
-use std::{convert::Infallible, net::IpAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    net::IpAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
-use hyper::service::service_fn;
+use http::Request;
+use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
 };
+use parking_lot::Mutex;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
     time::timeout,
 };
 
@@ -38,11 +47,12 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>) {
     let mut signal = server.lifecycle.drain_signal();
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    // Every connection holds a sender; the receiver ends when the last one is gone.
-    let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
+    // Dropping the set cuts what is still open.
+    let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listener, &room) => accepted,
+            Some(_) = connections.join_next() => continue,
             () = signal.draining() => break,
         };
         if let Some((stream, client, permit)) = accepted {
@@ -50,15 +60,16 @@ pub(crate) async fn serve(listener: TcpListener, server: Arc<Server>) {
                 server: Arc::clone(&server),
                 client,
             };
-            let (signal, open) = (signal.clone(), open.clone());
-            tokio::spawn(async move {
+            let signal = signal.clone();
+            connections.spawn(async move {
                 connection.run(stream, signal).await;
-                drop((permit, open));
+                drop(permit);
             });
         }
     }
-    drop((listener, open));
-    if timeout(DRAIN_TIMEOUT, all_closed.recv()).await.is_err() {
+    drop(listener);
+    let all_closed = async { while connections.join_next().await.is_some() {} };
+    if timeout(DRAIN_TIMEOUT, all_closed).await.is_err() {
         tracing::warn!("cut the connections that were still open {DRAIN_TIMEOUT:?} after shutdown");
     }
 }
@@ -90,9 +101,12 @@ impl Connection {
         // Events are small and wanted at once; a socket without this option still works.
         let _ = stream.set_nodelay(true);
         let Self { server, client } = self;
+        let successor = Successor::default();
+        let offered = successor.clone();
         // Boxed, so that a connection whose request is answered holds no memory for answering.
-        let service = service_fn(move |request| {
+        let service = service_fn(move |mut request: Request<Incoming>| {
             let server = Arc::clone(&server);
+            request.extensions_mut().insert(offered.clone());
             Box::pin(async move { Ok::<_, Infallible>(respond(server, client, request).await) })
         });
         let builder = connection_builder();
@@ -108,9 +122,28 @@ impl Connection {
                 }
             }
         };
-        if let Err(error) = ended {
-            tracing::debug!(%client, "connection ended: {error}");
+        match (ended, successor.take()) {
+            (Ok(()), Some(successor)) => successor.await,
+            (Ok(()), None) => {}
+            (Err(error), _) => tracing::debug!(%client, "connection ended: {error}"),
         }
+    }
+}
+
+/// What a connection goes on with when HTTP has ended on it, as requests may ask.
+#[derive(Clone, Default)]
+pub(crate) struct Successor(Arc<Mutex<Option<Conversation>>>);
+
+type Conversation = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Successor {
+    /// Goes on with this once the answer to the present request has been sent.
+    pub(crate) fn set(&self, conversation: impl Future<Output = ()> + Send + 'static) {
+        *self.0.lock() = Some(Box::pin(conversation));
+    }
+
+    fn take(&self) -> Option<Conversation> {
+        self.0.lock().take()
     }
 }
 

@@ -64,12 +64,19 @@ pub(crate) fn look_up(registry: &Registry, path: &ResourcePath) -> Lookup {
     }
 }
 
-/// A cluster-wide kind has no namespace, and an object of a namespaced kind needs one.
+/// A cluster-wide kind has no namespace, an object of a namespaced kind needs one, and a part must
+/// be one that the kind has.
 fn fits(definition: &Definition, path: &ResourcePath) -> bool {
-    match definition.scope {
+    let in_scope = match definition.scope {
         Scope::Cluster => path.namespace.is_none(),
         Scope::Namespaced => path.namespace.is_some() || path.name.is_none(),
-    }
+    };
+    let has_part = match (&path.subresource, path.form) {
+        (None, _) => true,
+        (Some(name), PathForm::Plain) => definition.subresource(name).is_some(),
+        (Some(_), PathForm::LegacyWatch) => false,
+    };
+    in_scope && has_part
 }
 
 impl ResourceRequest {

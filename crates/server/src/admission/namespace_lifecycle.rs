@@ -5,6 +5,11 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use crate::{request::ResourceRequest, server::Server, watch_cache::Snapshot};
 
+const NAMESPACES: GroupResource<'static> = GroupResource::new("", "namespaces");
+
+/// Namespaces that nobody may delete, because clients and the server itself count on them.
+const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
+
 /// Whether a namespace can take a new object.
 #[derive(Debug, PartialEq, Eq)]
 enum NamespaceState {
@@ -30,16 +35,23 @@ pub(crate) async fn namespace_accepts(
     }
     match state {
         NamespaceState::Active => Ok(()),
-        NamespaceState::Missing => Err(Status::not_found(
-            GroupResource::new("", "namespaces"),
-            namespace,
-        )),
+        NamespaceState::Missing => Err(Status::not_found(NAMESPACES, namespace)),
         NamespaceState::Terminating => Err(Status::namespace_terminating(
             request.group_resource(),
             object_name,
             namespace,
         )),
     }
+}
+
+/// Refuses to delete a namespace that every cluster must have.
+pub(crate) fn refuse_to_delete(request: &ResourceRequest, name: &str) -> Result<(), Status> {
+    let resource = request.group_resource();
+    if resource == NAMESPACES && IMMORTAL.contains(&name) {
+        let why = "this namespace may not be deleted";
+        return Err(Status::forbidden(resource, name, why));
+    }
+    Ok(())
 }
 
 fn state_of(namespaces: &Snapshot, name: &str) -> NamespaceState {

@@ -1,7 +1,7 @@
 //! Answers in the form that the client accepts.
 
 use futures_util::stream;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use listwatch_api::{
     ResourceVersion, Status,
     media_type::{Answer, Encoding, Layout, Origin, Representation},
@@ -27,9 +27,13 @@ use crate::{
     watch_cache::resource_version,
 };
 
+/// Answers of at most this size are sent as they are: compressing them costs more than it saves.
+const COMPRESSED_BYTES_MIN: usize = 128 * 1024;
+
 /// The form of the answer to one request.
 pub(crate) struct Accepted {
     representation: Representation,
+    takes_gzip: bool,
     pub(crate) format: Format,
 }
 
@@ -62,6 +66,7 @@ impl Accepted {
         let format = Format::new(registry, &request.definition, representation.transform);
         Ok(Self {
             representation,
+            takes_gzip: accepts_gzip(&request.headers),
             format,
         })
     }
@@ -87,8 +92,7 @@ impl Accepted {
                     .object(&scale, version, now, &mut buffer);
             }
             (_, Some(version)) => self.format.object(object, version, now, &mut buffer),
-            // A dry run stored nothing, so that there is no version to tell.
-            (_, None) => buffer.extend_from_slice(object.value()),
+            (_, None) => self.format.unstored_object(object, now, &mut buffer),
         }
         self.answer(buffer, code)
     }
@@ -138,17 +142,11 @@ impl Accepted {
         if stream.is_complete() {
             return self.answer(first, StatusCode::OK);
         }
-        self.stream(request, first, stream)
+        self.stream(first, stream)
     }
 
-    fn stream(
-        &self,
-        request: &ResourceRequest,
-        first: Vec<u8>,
-        stream: ListStream,
-    ) -> Response<Body> {
-        let compressor = accepts_gzip(&request.headers).then(Compressor::new);
-        let is_compressed = compressor.is_some();
+    fn stream(&self, first: Vec<u8>, stream: ListStream) -> Response<Body> {
+        let compressor = self.takes_gzip.then(Compressor::new);
         let indenter = (self.representation.layout == Layout::Indented).then(Indenter::default);
         let pieces = Pieces {
             first: Some(first),
@@ -168,24 +166,34 @@ impl Accepted {
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/json"),
         );
-        if is_compressed {
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        if self.takes_gzip {
+            announce_gzip(headers);
         }
         response
     }
 
     /// A whole JSON document in the accepted form.
     fn answer(&self, json: Vec<u8>, code: StatusCode) -> Response<Body> {
-        let bytes = encode(self.representation, json);
+        let mut bytes = encode(self.representation, json);
+        let is_compressed = self.takes_gzip && bytes.len() > COMPRESSED_BYTES_MIN;
+        if is_compressed {
+            bytes = Compressor::member(&bytes);
+        }
         let mut response = Response::new(Body::Whole(bytes.into()));
         *response.status_mut() = code;
         let content_type = HeaderValue::from_static(self.representation.encoding.content_type());
-        response
-            .headers_mut()
-            .insert(header::CONTENT_TYPE, content_type);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, content_type);
+        if is_compressed {
+            announce_gzip(headers);
+        }
         response
     }
+}
+
+fn announce_gzip(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
 }
 
 /// A list on its way: made, indented for people, compressed for networks.

@@ -51,7 +51,10 @@ pub(crate) enum ListWriter {
         separator: &'static [u8],
     },
     Partial(PartialList),
-    Rows(TableList<'static>),
+    Rows {
+        converter: Converter,
+        table: TableList<'static>,
+    },
 }
 
 impl Format {
@@ -117,6 +120,19 @@ impl Format {
         buffer: &mut Vec<u8>,
     ) {
         self.row_or_object(object, version, (ColumnDefinitions::Included, now), buffer);
+    }
+
+    /// Appends one object that has no version, because a dry run did not store it.
+    pub(crate) fn unstored_object(
+        &self,
+        object: &StoredObject,
+        now: Timestamp,
+        buffer: &mut Vec<u8>,
+    ) {
+        match self.transform {
+            Transform::None => buffer.extend_from_slice(self.converter.served(object).value()),
+            _ => self.object(object, ResourceVersion::new(0), now, buffer),
+        }
     }
 
     fn row_or_object(
@@ -217,7 +233,10 @@ impl Format {
             }
             Transform::Table { version, include } => {
                 let table = self.table(version, include, now);
-                ListWriter::Rows(table.begin_list(metadata, buffer))
+                ListWriter::Rows {
+                    converter: self.converter.clone(),
+                    table: table.begin_list(metadata, buffer),
+                }
             }
         }
     }
@@ -286,7 +305,9 @@ impl ListWriter {
                     .append(Header::Omitted, version, buffer);
             }
             Self::Partial(list) => list.item(object, version, buffer),
-            Self::Rows(list) => list.row(object, version, buffer),
+            Self::Rows { converter, table } => {
+                table.row(&converter.served(object), version, buffer);
+            }
         }
     }
 
@@ -295,7 +316,7 @@ impl ListWriter {
         match self {
             Self::Objects { .. } => buffer.extend_from_slice(b"]}"),
             Self::Partial(list) => list.end(buffer),
-            Self::Rows(list) => list.end(buffer),
+            Self::Rows { table, .. } => table.end(buffer),
         }
     }
 }

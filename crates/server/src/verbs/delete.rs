@@ -6,11 +6,12 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use listwatch_api::{
     GroupKind, GroupResource, Status, StatusDetails,
-    write_options::{DeleteOptions, Preconditions},
+    write_options::{DeleteOptions, Preconditions, Propagation},
 };
 
 use super::{part::Part, submitted};
 use crate::{
+    admission,
     commit::{Changed, Current, Deletion, Next, Outcome, decide_deletion, metadata_text},
     registry::DeletionAnswer,
     request::ResourceRequest,
@@ -31,7 +32,19 @@ pub(crate) async fn delete(
         Outcome::Removed if request.definition.deletion_answer == DeletionAnswer::Status => {
             Ok(accept.status(&removed_status(request, &deleted)))
         }
-        _ => Ok(accept.changed(server, (Part::Main, &deleted), StatusCode::OK, &[])),
+        outcome => {
+            let code = code(outcome, options.propagation);
+            Ok(accept.changed(server, (Part::Main, &deleted), code, &[]))
+        }
+    }
+}
+
+/// The old way to ask for a cascade is the one in which clients hear that it takes time.
+fn code(outcome: Outcome, propagation: Propagation) -> StatusCode {
+    match (outcome, propagation) {
+        (Outcome::Removed, _) => StatusCode::OK,
+        (_, Propagation::OrphanDependents(false)) => StatusCode::ACCEPTED,
+        _ => StatusCode::OK,
     }
 }
 
@@ -42,6 +55,7 @@ pub(super) async fn remove(
     name: &str,
     options: &DeleteOptions,
 ) -> Result<Changed, Status> {
+    admission::refuse_to_delete(request, name)?;
     let destination = server.destination(request, name, options.dry_run.into());
     let now = server.settings.clock.now();
     server

@@ -1,9 +1,15 @@
 //! The `scale` part of an object: how many replicas, and nothing else.
 
-use listwatch_api::Status;
+use listwatch_api::{FieldError, FieldPath, GroupKind, Status};
 use serde_json::{Map, Value, json};
 
-use crate::commit::metadata;
+use crate::commit::{metadata, metadata_text};
+
+/// The kind, as messages name it.
+const SCALE: GroupKind<'static> = GroupKind {
+    group: "autoscaling",
+    kind: "Scale",
+};
 
 /// Members of `metadata` that a Scale shows.
 const SHOWN: [&str; 4] = ["name", "namespace", "uid", "creationTimestamp"];
@@ -37,14 +43,14 @@ pub(crate) fn scale_of(object: &Value) -> Value {
 
 /// The object with as many replicas as a Scale says.
 pub(super) fn scaled(object: &Value, scale: &Value) -> Result<Value, Status> {
-    let wanted = match &scale["spec"]["replicas"] {
-        Value::Null => Some(0),
-        replicas => replicas.as_i64(),
-    };
-    let Some(replicas) = wanted.filter(|count| *count >= 0 && *count <= i64::from(i32::MAX)) else {
-        let message = "spec.replicas: Invalid value: must be greater than or equal to 0";
-        return Err(Status::bad_request(message));
-    };
+    let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
+    if replicas < 0 {
+        let field = FieldPath::new("spec").child("replicas");
+        let why = "must be greater than or equal to 0";
+        let error = FieldError::invalid(&field, replicas, why);
+        let name = metadata_text(object, "name").unwrap_or_default();
+        return Err(Status::invalid(SCALE, name, &[error]));
+    }
     let mut scaled = object.clone();
     scaled["spec"]["replicas"] = json!(replicas);
     Ok(scaled)

@@ -14,6 +14,7 @@ use super::{
     submitted::{self, Submitted},
 };
 use crate::{
+    admission,
     commit::{
         Current, FieldTracker, Next, Outcome, carry_over, deletion_is_complete, metadata_mut,
         metadata_text,
@@ -39,11 +40,15 @@ pub(crate) async fn update(
     let name = request.object_name();
     let destination = server.destination(request, name, options.dry_run.into());
     let tracker = submitted::field_tracker(server, request, &options);
+    let may_create = may_create(server, request).await;
     let changed = server
         .committer
         .change(&destination, |current| match current {
             Some(current) => replace(&tracker, (request, part), current, object.clone()),
-            None => put_to_missing(server, request, &options, object.clone()),
+            None => {
+                may_create.clone()?;
+                put_to_missing(server, request, &options, object.clone())
+            }
         })
         .await?;
     let code = match changed.outcome {
@@ -78,6 +83,7 @@ pub(super) fn settle(
     let definition = &request.definition;
     part.keep_the_rest(definition, &current.object, &mut next);
     carry_over(definition, &current.object, &mut next);
+    admission::apply_defaults(definition, &mut next);
     tracker.track_update(&current.object, &mut next);
     let version = current.stored.revision.to_string();
     metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
@@ -129,22 +135,30 @@ pub(super) fn refuse_stale(
 }
 
 /// Some kinds are created by a PUT; for the others a missing object is an error.
+async fn may_create(server: &Server, request: &ResourceRequest) -> Result<(), Status> {
+    if request.definition.put_to_missing == PutToMissing::Refuses || request.subresource.is_some() {
+        return Err(missing(request));
+    }
+    admission::namespace_accepts(server, request, request.object_name()).await
+}
+
+/// The object that a PUT creates, unless it was meant to replace one that is gone.
 fn put_to_missing(
     server: &Server,
     request: &ResourceRequest,
     options: &WriteOptions,
     mut object: Value,
 ) -> Result<Next, Status> {
-    let missing = || Status::not_found(request.group_resource(), request.object_name());
-    if request.definition.put_to_missing == PutToMissing::Refuses || request.subresource.is_some() {
-        return Err(missing());
-    }
     if metadata_text(&object, "resourceVersion").is_some()
         || metadata_text(&object, "uid").is_some()
     {
-        return Err(missing());
+        return Err(missing(request));
     }
     create::prepare(server, request, options, &mut object);
     create::check(request, &object)?;
     Ok(Next::Put(object))
+}
+
+fn missing(request: &ResourceRequest) -> Status {
+    Status::not_found(request.group_resource(), request.object_name())
 }

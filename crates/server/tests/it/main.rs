@@ -1,8 +1,19 @@
 //! The server tested from outside.
 
-#[cfg(test)]
+#![cfg(test)]
+
+mod client;
+mod running;
+
+mod scenes;
+mod paths;
+mod freshness;
+mod watching;
+mod representations;
+mod transport;
+mod writing;
+mod deleting;
+mod conversions;
 mod golden;
-#[cfg(test)]
 mod protobuf;
-#[cfg(test)]
 mod watch_cache;

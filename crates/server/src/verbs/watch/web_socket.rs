@@ -14,7 +14,7 @@ use tokio_tungstenite::{
 };
 
 use super::Frames;
-use crate::response::Body;
+use crate::{listener::Successor, response::Body};
 
 /// Bytes of one message from the client, which has nothing to say. A longer one ends the stream.
 const RECEIVED_BYTES_MAX: usize = 4 * 1024;
@@ -50,13 +50,15 @@ pub(super) fn requested(headers: &HeaderMap) -> Result<Option<Upgrade>, StatusCo
 
 impl Upgrade {
     /// Switches protocols, and sends the frames once that has happened.
-    pub(super) fn accept(self, request: Request<Incoming>, frames: Frames) -> Response<Body> {
-        tokio::spawn(async move {
-            match hyper::upgrade::on(request).await {
-                Ok(upgraded) => send(upgraded, frames).await,
-                Err(error) => tracing::debug!("a WebSocket was not opened: {error}"),
-            }
-        });
+    pub(super) fn accept(self, mut request: Request<Incoming>, frames: Frames) -> Response<Body> {
+        if let Some(connection) = request.extensions_mut().remove::<Successor>() {
+            connection.set(async move {
+                match hyper::upgrade::on(request).await {
+                    Ok(upgraded) => send(upgraded, frames).await,
+                    Err(error) => tracing::debug!("a WebSocket was not opened: {error}"),
+                }
+            });
+        }
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();

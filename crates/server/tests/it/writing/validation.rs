@@ -1,0 +1,116 @@
+//! fieldValidation: what becomes of fields that nobody knows, or that stand twice.
+
+use http::Method;
+use serde_json::json;
+
+use super::{CONFIG_MAPS, config_map};
+use crate::{
+    client::{Answer, MERGE_PATCH},
+    running::{TestServer, start_server},
+};
+
+const ODD: &str = r#"{"metadata":{"name":"odd"},"zzz":1,"data":{"a":"1","a":"2"}}"#;
+
+async fn send(server: &TestServer, method: Method, path: &str, body: &'static str) -> Answer {
+    let content_type = match method {
+        Method::PATCH => MERGE_PATCH,
+        _ => "application/json",
+    };
+    server
+        .call(method, path)
+        .body(content_type, body)
+        .answer()
+        .await
+}
+
+fn warnings(answer: &Answer) -> Vec<&str> {
+    let values = answer.headers.get_all("warning").iter();
+    values.map(|value| value.to_str().unwrap()).collect()
+}
+
+const WARNINGS: [&str; 2] = [
+    r#"299 - "unknown field \"zzz\"""#,
+    r#"299 - "duplicate field \"data.a\"""#,
+];
+
+#[tokio::test]
+async fn odd_fields_are_warned_of_unless_told_otherwise() {
+    let server = start_server().await;
+    for (validation, expected) in [
+        ("", WARNINGS.as_slice()),
+        ("&fieldValidation=Warn", &WARNINGS),
+        ("&fieldValidation=", &WARNINGS),
+        ("&fieldValidation=Ignore", &[]),
+    ] {
+        let path = format!("{CONFIG_MAPS}?dryRun=All{validation}");
+        let answer = send(&server, Method::POST, &path, ODD).await;
+        assert_eq!(warnings(&answer), expected, "{validation}");
+        let created = answer.created();
+        assert_eq!(created["data"]["a"], "2", "the last one counts");
+        assert!(created.get("zzz").is_none());
+    }
+}
+
+#[tokio::test]
+async fn odd_fields_are_refused_when_asked_to() {
+    let server = start_server().await;
+    let path = format!("{CONFIG_MAPS}?fieldValidation=Strict");
+    let message = "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding \
+                   error: unknown field \"zzz\", duplicate field \"data.a\"";
+    send(&server, Method::POST, &path, ODD)
+        .await
+        .says(400, message);
+    server.get(&format!("{CONFIG_MAPS}/odd")).await.refused(404);
+}
+
+#[tokio::test]
+async fn updates_and_patches_are_judged_the_same_way() {
+    let server = start_server().await;
+    server.post(CONFIG_MAPS, &config_map("odd")).await.created();
+    let item = format!("{CONFIG_MAPS}/odd");
+    let strict = format!("{item}?fieldValidation=Strict");
+    send(&server, Method::PUT, &strict, ODD).await.refused(400);
+    let put = send(&server, Method::PUT, &item, ODD).await;
+    assert_eq!(warnings(&put), WARNINGS);
+
+    let unknown = r#"{"zzz":1}"#;
+    let patched = send(&server, Method::PATCH, &item, unknown).await;
+    assert_eq!(warnings(&patched), [WARNINGS[0]]);
+    assert!(patched.ok().get("zzz").is_none());
+    send(&server, Method::PATCH, &strict, unknown)
+        .await
+        .refused(400);
+    let twice = r#"{"data":{"a":"1","a":"2"}}"#;
+    send(&server, Method::PATCH, &strict, twice)
+        .await
+        .refused(400);
+}
+
+#[tokio::test]
+async fn an_unknown_mode_is_refused() {
+    let server = start_server().await;
+    let path = format!("{CONFIG_MAPS}?fieldValidation=Sometimes");
+    let status = server.post(&path, &config_map("a")).await.refused(422);
+    assert_eq!(status["details"]["causes"][0]["field"], "fieldValidation");
+}
+
+#[tokio::test]
+async fn a_wrong_type_in_a_known_field_is_refused_in_every_mode() {
+    let server = start_server().await;
+    let wrong = json!({"metadata": {"name": "a"}, "data": {"k": 1}});
+    for validation in ["Ignore", "Warn", "Strict"] {
+        let path = format!("{CONFIG_MAPS}?fieldValidation={validation}");
+        let status = server.post(&path, &wrong).await.refused(400);
+        let message = status["message"].as_str().unwrap();
+        assert!(message.contains("cannot unmarshal number"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_manager_has_a_name_of_bounded_length() {
+    let server = start_server().await;
+    let manager = "m".repeat(129);
+    let path = format!("{CONFIG_MAPS}?fieldManager={manager}");
+    let status = server.post(&path, &config_map("a")).await.refused(422);
+    assert_eq!(status["details"]["causes"][0]["field"], "fieldManager");
+}
