@@ -10,10 +10,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-const jsonType = "application/json"
-
 var (
 	configMapsResource = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	secretsResource    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	podsResource       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 )
 
@@ -59,11 +58,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
 func (h *harness) config(log *requestLog) *rest.Config {
-	config := &rest.Config{
-		Host:          h.url,
-		QPS:           -1,
-		ContentConfig: rest.ContentConfig{ContentType: jsonType, AcceptContentTypes: jsonType},
-	}
+	config := &rest.Config{Host: h.url, QPS: -1}
 	if log != nil {
 		config.Wrap(log.counted)
 	}

@@ -56,11 +56,11 @@ func discoveryNamesResources(_ context.Context, harness *harness) error {
 
 // followCreations goes from empty to 10,000 objects with a restart in the middle.
 func followCreations(ctx context.Context, harness *harness) error {
-	client := harness.dynamic(nil)
+	client, typed := harness.dynamic(nil), harness.typed(nil)
 	writes := make([]write, 0, configMaps+pods)
 	for index := range configMaps + pods {
 		if index%5 == 0 {
-			writes = append(writes, create(client, podsResource, pod(index/5)))
+			writes = append(writes, createPod(typed, pod(index/5)))
 		} else {
 			writes = append(writes, create(client, configMapsResource, configMap(index-index/5-1)))
 		}
@@ -255,15 +255,22 @@ func watchGoesOnFromBookmark(ctx context.Context, harness *harness) error {
 	if err != nil {
 		return err
 	}
+	// Something else changes, so that the newest version moves on while the watch is quiet.
+	elsewhere := harness.dynamic(nil).Resource(secretsResource).Namespace(namespace)
+	secret := &unstructured.Unstructured{Object: secret("elsewhere")}
+	var written *unstructured.Unstructured
 	bookmark, err := nextEvent(ctx, client.Watch, metav1.ListOptions{
 		ResourceVersion:     list.GetResourceVersion(),
 		AllowWatchBookmarks: true,
-	}, func() error { return nil })
+	}, func() (err error) {
+		written, err = elsewhere.Create(ctx, secret, metav1.CreateOptions{})
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if bookmark.Type != watch.Bookmark {
-		return fmt.Errorf("a quiet watch gave %s, not a bookmark", bookmark.Type)
+	if bookmark.Type != watch.Bookmark || versionOf(bookmark.Object) != written.GetResourceVersion() {
+		return fmt.Errorf("a quiet watch gave %s at %s", bookmark.Type, versionOf(bookmark.Object))
 	}
 	object := configMap(100_000)
 	change := create(harness.dynamic(nil), configMapsResource, object)

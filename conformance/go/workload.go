@@ -7,12 +7,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 )
 
 const (
@@ -87,31 +90,42 @@ func persist(ctx context.Context, request func(context.Context) error) error {
 	}
 }
 
-func create(client dynamic.Interface, resource schema.GroupVersionResource, object map[string]any) write {
+func create(client dynamic.Interface, kind schema.GroupVersionResource, object map[string]any) write {
 	body := &unstructured.Unstructured{Object: object}
 	return func(ctx context.Context) error {
 		err := persist(ctx, func(ctx context.Context) error {
-			_, err := client.Resource(resource).Namespace(namespace).Create(ctx, body, metav1.CreateOptions{})
+			_, err := client.Resource(kind).Namespace(namespace).Create(ctx, body, metav1.CreateOptions{})
 			return err
 		})
 		return unless(apierrors.IsAlreadyExists, err)
 	}
 }
 
-func patch(client dynamic.Interface, resource schema.GroupVersionResource, name, body string) write {
+// createPod goes through a typed client, which writes protobuf.
+func createPod(client kubernetes.Interface, object *corev1.Pod) write {
+	return func(ctx context.Context) error {
+		err := persist(ctx, func(ctx context.Context) error {
+			_, err := client.CoreV1().Pods(namespace).Create(ctx, object, metav1.CreateOptions{})
+			return err
+		})
+		return unless(apierrors.IsAlreadyExists, err)
+	}
+}
+
+func patch(client dynamic.Interface, kind schema.GroupVersionResource, name, body string) write {
 	return func(ctx context.Context) error {
 		return persist(ctx, func(ctx context.Context) error {
-			_, err := client.Resource(resource).Namespace(namespace).
+			_, err := client.Resource(kind).Namespace(namespace).
 				Patch(ctx, name, types.MergePatchType, []byte(body), metav1.PatchOptions{})
 			return err
 		})
 	}
 }
 
-func remove(client dynamic.Interface, resource schema.GroupVersionResource, name string) write {
+func remove(client dynamic.Interface, kind schema.GroupVersionResource, name string) write {
 	return func(ctx context.Context) error {
 		err := persist(ctx, func(ctx context.Context) error {
-			return client.Resource(resource).Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+			return client.Resource(kind).Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{})
 		})
 		return unless(apierrors.IsNotFound, err)
 	}
@@ -137,13 +151,27 @@ func configMap(index int) map[string]any {
 	}
 }
 
-func pod(index int) map[string]any {
-	container := map[string]any{"name": "main", "image": "example.com/app:1"}
+func pod(index int) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: podName(index), Labels: map[string]string{"team": team(index)}},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{
+				Name:  "main",
+				Image: "example.com/app:1",
+				Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")},
+				},
+				Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 80}},
+			}},
+		},
+	}
+}
+
+func secret(name string) map[string]any {
 	return map[string]any{
 		"apiVersion": "v1",
-		"kind":       "Pod",
-		"metadata":   map[string]any{"name": podName(index)},
-		"spec":       map[string]any{"containers": []any{container}},
+		"kind":       "Secret",
+		"metadata":   map[string]any{"name": name},
 	}
 }
 

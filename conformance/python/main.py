@@ -1,5 +1,6 @@
 """The official Python client on a server that is restarted and crashed under it."""
 
+import json
 import os
 import sys
 import threading
@@ -12,6 +13,7 @@ from kubernetes.client.rest import ApiException
 
 OBJECTS = 1_000
 PAGE = 100
+HISTORY = 1_000_000  # Bytes of changes that the server keeps.
 NAMESPACE = "default"
 TIMEOUT = 120
 CONNECTION_LOST = (urllib3.exceptions.HTTPError, ConnectionError)
@@ -22,6 +24,7 @@ def main():
         a_recorded_watch_misses_nothing_through_a_restart_and_a_crash,
         pages_of_one_list_are_one_state,
         a_watch_goes_on_exactly_after_a_list,
+        who_comes_back_too_late_is_told_so,
         all_three_patches_do_what_they_say,
         a_stale_update_is_refused,
         deletion_waits_for_finalizers,
@@ -163,6 +166,40 @@ def a_watch_goes_on_exactly_after_a_list(api):
     assert found == [("ADDED", expected), ("MODIFIED", expected), ("DELETED", expected)], found
 
 
+def who_comes_back_too_late_is_told_so(api):
+    """The server was started with little history; more than that happens here."""
+    page = api.list_namespaced_config_map(NAMESPACE, limit=PAGE)
+    changes = [{"data": {"large": f"{number}" * 1_000}} for number in range(1_000, 1_500)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda change: patch(api, name(0), change), changes))
+    assert sum(len(change["data"]["large"]) for change in changes) > HISTORY
+    version = page.metadata.resource_version
+    refused(410, lambda: watch_until_expired(api, version))
+    fresh = api.list_namespaced_config_map(NAMESPACE, limit=1).metadata.resource_version
+    assert list(short_watch(api, fresh)) == []
+    token = page.metadata._continue
+    error = refused(
+        410, lambda: api.list_namespaced_config_map(NAMESPACE, limit=PAGE, _continue=token)
+    )
+    token = json.loads(error.body)["metadata"]["continue"]
+    rest = api.list_namespaced_config_map(NAMESPACE, _continue=token)
+    names = [item.metadata.name for item in page.items + rest.items]
+    assert names == sorted(set(names)) and len(names) > PAGE
+
+
+def watch_until_expired(api, version):
+    """History is forgotten in the background; until then a watch gets all of it."""
+    deadline = time.monotonic() + TIMEOUT
+    while time.monotonic() < deadline:
+        list(short_watch(api, version))
+
+
+def short_watch(api, version):
+    return watch.Watch().stream(
+        api.list_namespaced_config_map, NAMESPACE, resource_version=version, timeout_seconds=1
+    )
+
+
 def all_three_patches_do_what_they_say(api):
     create(api, OBJECTS + 3)
     target = name(OBJECTS + 3)
@@ -241,8 +278,8 @@ def refused(code, request):
         request()
     except ApiException as error:
         assert error.status == code, error
-    else:
-        raise AssertionError(f"{code} expected")
+        return error
+    raise AssertionError(f"{code} expected")
 
 
 def versions(items):

@@ -27,29 +27,33 @@ pub(crate) struct Client {
     run: fn() -> Result<()>,
 }
 
+/// So little history that a client can come back too late.
+const LITTLE_HISTORY: &[&str] = &["--history-bytes", "1000000"];
+
 /// All of them, the widest first.
 pub(crate) const CLIENTS: [Client; 5] = [
     Client {
         name: "kubectl",
         toolchain: &["go", "bash"],
         install: tools::build_kubectl,
-        run: || console::run_all(),
+        run: console::run_all,
     },
     Client {
         name: "go",
         toolchain: &["go"],
         install: || tools::build_go("go"),
-        run: || program::run("go", &mut Command::new(workspace::tools().join("go"))),
+        run: || program::run("go", &[], &mut Command::new(workspace::tools().join("go"))),
     },
     Client {
         name: "python",
         toolchain: &["python3"],
         install: tools::install_python,
         run: || {
-            let python = workspace::tools().join("python/bin/python");
+            let mut python = Command::new(workspace::tools().join("python/bin/python"));
             program::run(
                 "python",
-                Command::new(python).arg("conformance/python/main.py"),
+                LITTLE_HISTORY,
+                python.arg("conformance/python/main.py"),
             )
         },
     },
@@ -59,7 +63,11 @@ pub(crate) const CLIENTS: [Client; 5] = [
         install: tools::install_javascript,
         run: || {
             let mut node = Command::new("node");
-            program::run("javascript", node.arg("conformance/javascript/main.mjs"))
+            program::run(
+                "javascript",
+                &[],
+                node.arg("conformance/javascript/main.mjs"),
+            )
         },
     },
     Client {
@@ -68,7 +76,7 @@ pub(crate) const CLIENTS: [Client; 5] = [
         install: tools::build_kube_rs,
         run: || {
             let program = tools::kube_rs_target().join("debug/kube_rs");
-            program::run("kube_rs", &mut Command::new(program))
+            program::run("kube_rs", &[], &mut Command::new(program))
         },
     },
 ];

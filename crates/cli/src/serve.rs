@@ -4,7 +4,7 @@ use std::{io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
 use listwatch_server::{RunningServer, Settings};
-use listwatch_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
+use listwatch_store::{EmbeddedOptions, EmbeddedStore, MemoryHistory, MemoryStore, Store};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -53,6 +53,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 50_000)]
     max_watches_per_client: usize,
 
+    /// Bytes of past changes to keep, for watches and pages that go on later. At the bound the
+    /// older ones are forgotten, and who asks for them gets 410 Expired. Left out: as the store likes
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(64 * 1024..))]
+    history_bytes: Option<u32>,
+
     /// How log lines look
     #[arg(long, value_enum, default_value_t)]
     pub(crate) log_format: LogFormat,
@@ -89,13 +94,33 @@ fn refuse_open_network(address: SocketAddr) -> Result<()> {
 
 async fn open_store(arguments: &Arguments) -> Result<Arc<dyn Store>> {
     if arguments.memory {
-        return Ok(Arc::new(MemoryStore::new()));
+        return Ok(Arc::new(MemoryStore::with_history(memory_history(
+            arguments,
+        ))));
     }
     let directory = &arguments.data;
-    let store = EmbeddedStore::open_directory(directory, EmbeddedOptions::default())
+    let store = EmbeddedStore::open_directory(directory, embedded_options(arguments))
         .await
         .with_context(|| format!("cannot open the data directory {}", directory.display()))?;
     Ok(Arc::new(store))
+}
+
+fn memory_history(arguments: &Arguments) -> MemoryHistory {
+    let mut history = MemoryHistory::default();
+    if let Some(bytes) = arguments.history_bytes {
+        history.bytes_max = bytes as usize;
+    }
+    history
+}
+
+/// Whole files of the log are forgotten, so little history needs small files.
+fn embedded_options(arguments: &Arguments) -> EmbeddedOptions {
+    let mut options = EmbeddedOptions::default();
+    if let Some(bytes) = arguments.history_bytes {
+        options.history_bytes = bytes.into();
+        options.segment_bytes = options.segment_bytes.min(bytes / 4);
+    }
+    options
 }
 
 /// Says on standard output where the server listens, for people and for scripts.
@@ -133,13 +158,17 @@ stop with Ctrl-C"
 }
 
 fn settings(arguments: &Arguments) -> Settings {
-    Settings {
+    let mut settings = Settings {
         bookmark_interval: Duration::from_secs(arguments.bookmark_seconds),
         event_lifetime: Duration::from_secs(arguments.event_ttl_seconds),
         watches_max: arguments.max_watches,
         watches_per_client_max: arguments.max_watches_per_client,
         ..Settings::default()
+    };
+    if let Some(bytes) = arguments.history_bytes {
+        settings.cache.history_bytes_max = bytes as usize;
     }
+    settings
 }
 
 /// Waits for SIGTERM or Ctrl-C.

@@ -81,7 +81,7 @@ fn run(path: &str, name: &str) -> Result<usize> {
     if scene.is_empty() {
         return Ok(0);
     }
-    let server = Server::start(&format!("kubectl/{name}"))?;
+    let server = Server::start(&format!("kubectl/{name}"), &[])?;
     let mut shell = shell(&server)?;
     let count = scene.len();
     for exchange in scene {

@@ -16,8 +16,13 @@ use crate::workspace;
 
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(300);
 
-pub(super) fn run(name: &str, command: &mut Command) -> Result<()> {
-    let mut server = Server::start(name)?;
+/// Runs a client on a server that is started with these arguments.
+pub(super) fn run(
+    name: &str,
+    server_arguments: &'static [&'static str],
+    command: &mut Command,
+) -> Result<()> {
+    let mut server = Server::start(name, server_arguments)?;
     command
         .current_dir(workspace::root())
         .env("LISTWATCH_SERVER", server.url())

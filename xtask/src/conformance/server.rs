@@ -18,22 +18,24 @@ pub(super) struct Server {
     session: Session,
     folder: PathBuf,
     address: String,
+    arguments: &'static [&'static str],
 }
 
 impl Server {
-    /// Starts on an empty folder, at an address of the system's choice.
-    pub(super) fn start(name: &str) -> Result<Self> {
+    /// Starts on an empty folder, at an address of the system's choice, with more arguments.
+    pub(super) fn start(name: &str, arguments: &'static [&'static str]) -> Result<Self> {
         let folder = workspace::target().join("conformance").join(name);
         if folder.exists() {
             fs::remove_dir_all(&folder)
                 .with_context(|| format!("cannot clear {}", folder.display()))?;
         }
         fs::create_dir_all(&folder)?;
-        let (session, address) = launch(&folder, "127.0.0.1:0")?;
+        let (session, address) = launch(&folder, "127.0.0.1:0", arguments)?;
         Ok(Self {
             session,
             folder,
             address,
+            arguments,
         })
     }
 
@@ -69,14 +71,14 @@ impl Server {
     }
 
     fn start_again(&mut self) -> Result<()> {
-        let (session, address) = launch(&self.folder, &self.address)?;
+        let (session, address) = launch(&self.folder, &self.address, self.arguments)?;
         ensure!(address == self.address, "the server came back on {address}");
         self.session = session;
         Ok(())
     }
 }
 
-fn launch(folder: &Path, listen: &str) -> Result<(Session, String)> {
+fn launch(folder: &Path, listen: &str, arguments: &[&str]) -> Result<(Session, String)> {
     let log = File::options()
         .create(true)
         .append(true)
@@ -87,6 +89,7 @@ fn launch(folder: &Path, listen: &str) -> Result<(Session, String)> {
         .arg(folder.join("data"))
         .arg("--kubeconfig")
         .arg(folder.join("kubeconfig"))
+        .args(arguments)
         .stderr(log);
     let mut session = Session::start(&mut command)?;
     let line = session
