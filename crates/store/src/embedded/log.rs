@@ -318,11 +318,15 @@ impl Spare {
 
     /// True for the first wish since the last file was taken.
     fn wish(&self) -> bool {
-        !self.wished.swap(true, Ordering::Relaxed)
+        !self.wished.swap(true, Ordering::AcqRel)
     }
 
     fn prepare(&self, bytes: u32) {
         let mut held = self.file.lock();
+        // Who could not wait has made a file of the same name, which may not have its own yet.
+        if !self.wished.load(Ordering::Acquire) {
+            return;
+        }
         // When it fails, whoever takes it tries again, and has somebody to tell.
         if let SpareState::None = *held
             && let Ok(spare) = self.filled(None, bytes)
@@ -339,7 +343,7 @@ impl Spare {
             SpareState::None | SpareState::Closed => None,
         };
         let filled = self.filled(spare, bytes)?;
-        self.wished.store(false, Ordering::Relaxed);
+        self.wished.store(false, Ordering::Release);
         Ok(filled.file)
     }
 
@@ -381,5 +385,24 @@ impl SpareFile {
             self.bytes += zeros.len() as u32;
         }
         self.file.sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::Directory;
+
+    #[test]
+    fn a_wish_that_is_heard_late_leaves_the_file_alone_that_was_taken_meanwhile() {
+        let directory = tempfile::tempdir().unwrap();
+        let spare = Spare::new(Arc::new(Directory::create(directory.path()).unwrap()));
+        assert!(spare.wish());
+        let taken = spare.take(100).unwrap();
+        taken.write_at(b"header", 0).unwrap();
+        spare.prepare(100);
+        let mut bytes = [0; 6];
+        taken.read_at(&mut bytes, 0).unwrap();
+        assert_eq!(&bytes, b"header");
     }
 }
