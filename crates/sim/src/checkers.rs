@@ -98,6 +98,31 @@ pub fn check(history: &History) -> Verdict {
     }
 }
 
+/// Whether streams of all objects, put together, reach from the first version to the last. Where
+/// they leave a gap, nobody knows what happened there, and [`check`] must not be asked.
+pub fn is_witnessed(history: &History) -> bool {
+    let model = Model::of(history);
+    let case = Case::of(history, &model);
+    let witnesses = case
+        .streams
+        .iter()
+        .filter(|stream| stream.watch.selection.is_everything());
+    let mut spans: Vec<_> = witnesses
+        .filter_map(|stream| Some((stream.after()?, stream.through()?)))
+        .collect();
+    spans.sort_unstable();
+    let Some((_, mut through)) = spans.first().copied() else {
+        return false;
+    };
+    for (after, end) in spans {
+        if after > through {
+            return false;
+        }
+        through = through.max(end);
+    }
+    through >= model.newest()
+}
+
 impl<'a> Case<'a> {
     fn of(history: &'a History, model: &'a Model) -> Self {
         let watches = history.watches.iter().enumerate();

@@ -10,6 +10,7 @@ use std::fmt;
 
 use listwatch_api::{EventType, ResourceVersion};
 
+pub(crate) use object::parse_version;
 pub use object::{ObjectKey, ObjectVersion, Token};
 
 use crate::selection::Selection;
@@ -282,6 +283,17 @@ pub enum StopManner {
     Graceful,
     /// It was killed.
     Abrupt,
+}
+
+impl History {
+    /// Adds what other clients of the same run did and saw.
+    pub fn extend(&mut self, other: Self) {
+        self.writes.extend(other.writes);
+        self.reads.extend(other.reads);
+        self.lists.extend(other.lists);
+        self.watches.extend(other.watches);
+        self.restarts.extend(other.restarts);
+    }
 }
 
 impl Write {

@@ -8,3 +8,8 @@ pub mod history;
 pub mod model;
 pub mod stream;
 pub mod checkers;
+mod answers;
+pub mod target;
+pub mod workload;
+pub mod trial;
+pub mod crash;

@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, fmt};
 use listwatch_api::ResourceVersion;
 
 use crate::{
-    history::{Bookmarks, Ending, Frame, ObjectKey, ObjectVersion, Received, Watch, WatchStart},
+    history::{
+        Bookmarks, Ending, Frame, Freshness, ObjectKey, ObjectVersion, Received, Watch, WatchStart,
+    },
     model::Model,
 };
 
@@ -105,7 +107,7 @@ fn split_by_model(watch: &Watch, model: &Model) -> (Beginning, usize) {
     for (index, received) in watch.frames.iter().enumerate() {
         let next = received.frame.version();
         let before_next = ResourceVersion::new(next.get().saturating_sub(1));
-        if is_state_at(watch, model, &state, before_next) {
+        if before_next >= floor(watch) && is_state_at(watch, model, &state, before_next) {
             found = (Beginning::State(before_next), index);
         }
         match &received.frame {
@@ -116,7 +118,8 @@ fn split_by_model(watch: &Watch, model: &Model) -> (Beginning, usize) {
         }
     }
     let length = watch.frames.len();
-    let versions = versions_from(model, state.values().map(|object| object.version).max());
+    let newest = state.values().map(|object| object.version);
+    let versions = versions_from(model, newest.fold(floor(watch), ResourceVersion::max));
     let whole = versions
         .iter()
         .rfind(|at| is_state_at(watch, model, &state, **at));
@@ -132,9 +135,20 @@ fn split_by_model(watch: &Watch, model: &Model) -> (Beginning, usize) {
     }
 }
 
+/// The version before which the state cannot be, for all that was asked.
+fn floor(watch: &Watch) -> ResourceVersion {
+    match watch.start {
+        WatchStart::State(Freshness::NotOlderThan(version) | Freshness::Exactly(version)) => {
+            version
+        }
+        WatchStart::State(Freshness::MostRecent | Freshness::Any) | WatchStart::After(..) => {
+            ResourceVersion::new(0)
+        }
+    }
+}
+
 /// All versions from `floor` on at which something changed, and `floor` itself.
-fn versions_from(model: &Model, floor: Option<ResourceVersion>) -> Vec<ResourceVersion> {
-    let floor = floor.unwrap_or(ResourceVersion::new(0));
+fn versions_from(model: &Model, floor: ResourceVersion) -> Vec<ResourceVersion> {
     let changes = model.changes(floor, model.newest());
     let later = changes.map(|change| change.version);
     std::iter::once(floor).chain(later).collect()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use listwatch_api::ResourceVersion;
 
 use super::{Case, Checker, Violation};
-use crate::history::{Freshness, List, ListEnd, ObjectKey, Restart, WriteOutcome};
+use crate::history::{Freshness, List, ListEnd, ObjectKey, ObjectVersion, Restart, WriteOutcome};
 
 pub(super) const CHECKER: Checker = Checker {
     name: "durable",
@@ -61,8 +61,17 @@ fn lost_writes(case: &Case<'_>, restart: &Restart) -> Vec<Violation> {
     });
     let mut violations = Vec::new();
     for (number, list) in after_restart {
+        let place = format!("list {number}, after a restart");
+        let items: BTreeMap<_, _> = list.items().map(|item| (&item.key, item)).collect();
         for (key, version) in &acknowledged {
-            violations.extend(lost(case, (number, list), key, *version));
+            let seen = items.get(key).copied();
+            let explained = is_explained(case, list, (key, *version), seen);
+            if !explained {
+                let expected = format_args!("{key} as acknowledged @{version} or later");
+                let seen =
+                    seen.map_or_else(|| "nothing under that name".to_owned(), ToString::to_string);
+                violations.push(Violation::new(&place, expected, seen));
+            }
         }
     }
     violations
@@ -89,30 +98,19 @@ fn acknowledged_before<'a>(
     last
 }
 
-fn lost(
+/// Whether what a list shows can be, after this write was acknowledged at this version.
+fn is_explained(
     case: &Case<'_>,
-    (number, list): (usize, &List),
-    key: &ObjectKey,
-    acknowledged: ResourceVersion,
-) -> Option<Violation> {
-    let seen = list.items().find(|item| item.key == *key);
-    let changes = case.model.changes_of(key);
-    let mut since = changes.filter(|change| {
-        change.version >= acknowledged && list.at().is_some_and(|at| change.version <= at)
-    });
-    let explained = match seen {
-        Some(item) => item.version >= acknowledged,
-        None => since.any(|change| change.state().is_none()),
-    };
-    if explained {
-        return None;
+    list: &List,
+    (key, acknowledged): (&ObjectKey, ResourceVersion),
+    seen: Option<&ObjectVersion>,
+) -> bool {
+    if let Some(item) = seen {
+        return item.version >= acknowledged;
     }
-    let seen = seen.map_or_else(|| "nothing under that name".to_owned(), ToString::to_string);
-    Some(Violation::new(
-        format_args!("list {number}, after a restart"),
-        format_args!("{key} as acknowledged @{acknowledged} or later"),
-        seen,
-    ))
+    let deleted = |at| case.model.state_at(key, at).is_none();
+    list.at()
+        .is_some_and(|at| at >= acknowledged && deleted(at))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::history::script::Script;
+use crate::history::script::{Script, added, after};
 
 /// The history is flawless, for this promise and for all others.
 pub(super) fn assert_kept(name: &str, script: &Script) {
@@ -46,4 +46,25 @@ fn every_checker_has_a_name_of_its_own() {
     let names: std::collections::BTreeSet<_> =
         CHECKERS.iter().map(|checker| checker.name).collect();
     assert_eq!(names.len(), CHECKERS.len());
+}
+
+#[test]
+fn streams_of_all_objects_that_touch_are_a_witness() {
+    let mut script = Script::two_objects();
+    script.create("a/z", 3);
+    script.watch(after(0), [added("a/x", 1)]);
+    script.watch(after(1), [added("a/y", 2), added("a/z", 3)]);
+    assert!(is_witnessed(&script.history));
+}
+
+#[test]
+fn streams_with_a_gap_between_them_are_no_witness() {
+    let mut script = Script::two_objects();
+    script.create("a/z", 3);
+    script.watch(after(0), [added("a/x", 1)]);
+    script.watch(after(2), [added("a/z", 3)]);
+    assert!(!is_witnessed(&script.history));
+    let mut script = Script::two_objects();
+    script.watch(after(0), [added("a/x", 1)]);
+    assert!(!is_witnessed(&script.history));
 }

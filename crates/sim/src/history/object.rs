@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use listwatch_api::ResourceVersion;
 use serde_json::Value;
 
-/// Fields beside name and namespace that selections of the workloads may name.
-const SELECTABLE_FIELDS: [&str; 2] = ["status.phase", "spec.nodeName"];
+/// Fields beside name and namespace that selections may name, and what an absent one is.
+const SELECTABLE_FIELDS: [(&str, &str); 2] =
+    [("spec.unschedulable", "false"), ("status.phase", "")];
 
 /// The name of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,11 +72,11 @@ impl ObjectVersion {
         let version = parse_version(&required("/metadata/resourceVersion")?)?;
         let uid = required("/metadata/uid")?;
         let token = text(&format!("/metadata/annotations/{}", Self::TOKEN_ANNOTATION));
-        let fields = SELECTABLE_FIELDS.into_iter().filter_map(|field| {
-            let value = text(&format!("/{}", field.replace('.', "/")))?;
-            Some((field, value))
+        let fields = SELECTABLE_FIELDS.map(|(field, absent)| {
+            let value = object.pointer(&format!("/{}", field.replace('.', "/")));
+            (field, value.map_or_else(|| absent.to_owned(), field_text))
         });
-        let fields = fields.collect();
+        let fields = fields.into();
         let labels = labels_of(&object);
         strip_what_differs_between_list_and_watch(&mut object);
         Ok(Self {
@@ -111,6 +112,12 @@ pub(crate) fn parse_version(text: &str) -> Result<ResourceVersion, String> {
     number
         .map(ResourceVersion::new)
         .ok_or_else(|| format!("{text:?} is not a resourceVersion"))
+}
+
+/// A value as field selectors compare it.
+fn field_text(value: &Value) -> String {
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
 }
 
 fn labels_of(object: &Value) -> BTreeMap<String, String> {
@@ -212,7 +219,7 @@ mod tests {
         assert_eq!(object.labels["color"], "red");
         assert_eq!(object.field("status.phase"), "Running");
         assert_eq!(object.field("metadata.namespace"), "a");
-        assert_eq!(object.field("spec.nodeName"), "");
+        assert_eq!(object.field("spec.unschedulable"), "false");
     }
 
     #[test]

@@ -1,0 +1,193 @@
+//! What the clients of one run share: the server's address, the clock, and what they have heard of.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use listwatch::Client;
+use listwatch_api::ResourceVersion;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use super::Plan;
+use crate::history::{Moment, ObjectKey, ObjectVersion, Origin, Token};
+
+/// Versions remembered for lists and watches to go back to. At the bound a random one makes room.
+const VERSIONS_KEPT_MAX: usize = 4096;
+
+/// What the clients of one run share.
+pub(super) struct World {
+    pub(super) plan: Plan,
+    server: watch::Sender<Server>,
+    phase: watch::Sender<Phase>,
+    writes: watch::Sender<u64>,
+    readers_starting: watch::Sender<usize>,
+    moments: AtomicU64,
+    tokens: AtomicU64,
+    objects: Mutex<BTreeMap<ObjectKey, ObjectVersion>>,
+    versions: Mutex<Vec<(ResourceVersion, Origin)>>,
+}
+
+#[derive(Clone, Debug)]
+enum Server {
+    Down,
+    Up(Box<Client>),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Writers write.
+    Writing,
+    /// Nothing changes any more: readers see the rest, up to this version, and end.
+    Draining {
+        /// The version of the last list.
+        through: ResourceVersion,
+    },
+}
+
+/// Dropped by a reader when it has its place.
+pub(super) struct ReaderStart(watch::Sender<usize>);
+
+impl Drop for ReaderStart {
+    fn drop(&mut self) {
+        self.0.send_modify(|starting| *starting -= 1);
+    }
+}
+
+impl World {
+    pub(super) fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            server: watch::Sender::new(Server::Down),
+            phase: watch::Sender::new(Phase::Writing),
+            writes: watch::Sender::new(0),
+            readers_starting: watch::Sender::new(0),
+            moments: AtomicU64::new(0),
+            tokens: AtomicU64::new(0),
+            objects: Mutex::default(),
+            versions: Mutex::default(),
+        }
+    }
+
+    pub(super) fn server_is_up(&self, client: Client) {
+        self.server.send_replace(Server::Up(Box::new(client)));
+    }
+
+    pub(super) fn server_goes_down(&self) {
+        self.server.send_replace(Server::Down);
+    }
+
+    /// The server, as soon as it is up.
+    pub(super) async fn client(&self) -> Client {
+        let mut server = self.server.subscribe();
+        let up = server
+            .wait_for(|server| matches!(server, Server::Up(_)))
+            .await;
+        match &*up.expect("the world holds the sender") {
+            Server::Up(client) => Client::clone(client),
+            Server::Down => unreachable!("it was waited for"),
+        }
+    }
+
+    pub(super) fn expect_reader(&self) -> ReaderStart {
+        self.readers_starting.send_modify(|starting| *starting += 1);
+        ReaderStart(self.readers_starting.clone())
+    }
+
+    pub(super) async fn all_readers_ready(&self) {
+        let mut starting = self.readers_starting.subscribe();
+        let none = starting.wait_for(|starting| *starting == 0).await;
+        none.expect("the world holds the sender");
+    }
+
+    pub(super) fn enter(&self, phase: Phase) {
+        self.phase.send_replace(phase);
+    }
+
+    /// Waits until nothing changes any more, and tells the last version.
+    pub(super) async fn draining(&self) -> ResourceVersion {
+        let mut phase = self.phase.subscribe();
+        let past = phase.wait_for(|phase| *phase != Phase::Writing).await;
+        match *past.expect("the world holds the sender") {
+            Phase::Draining { through } => through,
+            Phase::Writing => unreachable!("its end was waited for"),
+        }
+    }
+
+    pub(super) fn is_writing(&self) -> bool {
+        *self.phase.borrow() == Phase::Writing
+    }
+
+    /// The next moment, later than all before.
+    pub(super) fn now(&self) -> Moment {
+        Moment(self.moments.fetch_add(1, Ordering::SeqCst))
+    }
+
+    pub(super) fn next_token(&self) -> Token {
+        Token(self.tokens.fetch_add(1, Ordering::SeqCst))
+    }
+
+    pub(super) fn a_write_ended(&self) {
+        self.writes.send_modify(|writes| *writes += 1);
+    }
+
+    /// Waits until so many writes have ended since the beginning, or the run is past writing.
+    pub(super) async fn writes_reach(&self, count: u64) {
+        let mut writes = self.writes.subscribe();
+        tokio::select! {
+            reached = writes.wait_for(|writes| *writes >= count) => {
+                reached.expect("the world holds the sender");
+            }
+            _ = self.draining() => {}
+        }
+    }
+
+    pub(super) fn writes_so_far(&self) -> u64 {
+        *self.writes.borrow()
+    }
+
+    /// Remembers the newest state of an object that anybody has written.
+    pub(super) fn stored(&self, object: &ObjectVersion) {
+        let mut objects = self.objects.lock();
+        let newer = objects
+            .get(&object.key)
+            .is_none_or(|known| known.version < object.version);
+        if newer {
+            objects.insert(object.key.clone(), object.clone());
+        }
+    }
+
+    pub(super) fn gone(&self, key: &ObjectKey) {
+        self.objects.lock().remove(key);
+    }
+
+    pub(super) fn object(&self, key: &ObjectKey) -> Option<ObjectVersion> {
+        self.objects.lock().get(key).cloned()
+    }
+
+    /// Remembers a version that a client was shown, to go on from later.
+    pub(super) fn heard_of(
+        &self,
+        version: ResourceVersion,
+        origin: Origin,
+        random: &mut fastrand::Rng,
+    ) {
+        let mut versions = self.versions.lock();
+        if versions.len() == VERSIONS_KEPT_MAX {
+            versions.swap_remove(random.usize(..VERSIONS_KEPT_MAX));
+        }
+        versions.push((version, origin));
+    }
+
+    /// A version that some client was shown before.
+    pub(super) fn some_version(
+        &self,
+        random: &mut fastrand::Rng,
+    ) -> Option<(ResourceVersion, Origin)> {
+        let versions = self.versions.lock();
+        let index = random.usize(..versions.len().max(1));
+        versions.get(index).copied()
+    }
+}

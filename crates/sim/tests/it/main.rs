@@ -1,0 +1,4 @@
+//! Workloads against the server in this process, and proof that the checkers would notice.
+
+mod sabotage;
+mod seeds;
