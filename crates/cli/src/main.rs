@@ -13,7 +13,13 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// A Kubernetes API server in one binary: list, then watch, and never miss a change.
 #[derive(Parser)]
-#[command(name = "listwatch", version, about, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "listwatch",
+    version,
+    about,
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true
+)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -30,7 +36,8 @@ enum Command {
 
 const EXAMPLES: &str = "\
 Try it:
-  listwatch                                     serve on 127.0.0.1:8080, keep data in ./listwatch-data
+  listwatch                                       serve on 127.0.0.1:8080; data in
+                                                  ./listwatch-data
   kubectl create configmap a --from-literal=x=1   in another terminal; no configuration needed
   kubectl get configmaps --watch
 

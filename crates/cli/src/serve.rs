@@ -3,6 +3,7 @@
 use std::{io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, bail};
+use clap::value_parser;
 use listwatch_server::{RunningServer, Settings};
 use listwatch_store::{EmbeddedOptions, EmbeddedStore, MemoryHistory, MemoryStore, Store};
 use tokio::{
@@ -38,11 +39,13 @@ pub(crate) struct Arguments {
     kubeconfig: Option<PathBuf>,
 
     /// Seconds between bookmarks on a watch while nothing happens
-    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    #[arg(value_parser = value_parser!(u64).range(1..=3600))]
     bookmark_seconds: u64,
 
     /// Seconds that Event objects live after their last change
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
     event_ttl_seconds: u64,
 
     /// Watches open at one time, in all

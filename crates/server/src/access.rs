@@ -1,7 +1,7 @@
 //! Is there room for one more?
 //!
-//! Who asks and whether they may comes with TLS and authentication; until then the server listens on
-//! loopback only, and this module bounds what all clients together can make it hold.
+//! Who asks and whether they may comes with TLS and authentication; until then the server listens
+//! on loopback only, and this module bounds what all clients together can make it hold.
 
 mod in_flight;
 mod open_watches;

@@ -1,7 +1,7 @@
 //! What happened, counted. Called by others, calls nobody.
 //!
-//! Names are kube-apiserver's where the meaning is the same, so that dashboards keep working. Labels
-//! come from the registry only: no text that a client chose is ever a label.
+//! Names are kube-apiserver's where the meaning is the same, so that dashboards keep working.
+//! Labels come from the registry only: no text that a client chose is ever a label.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use prometheus_client::{
         gauge::Gauge,
         histogram::{Histogram, exponential_buckets},
     },
-    registry::Registry,
+    registry::{Metric, Registry},
 };
 
 use crate::{
@@ -123,56 +123,70 @@ impl Metrics {
     }
 
     fn register(&mut self) {
-        let registry = &mut self.registry;
-        registry.register(
+        fn add<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: &M) {
+            registry.register(name, help, metric.clone());
+        }
+        let all = &mut self.registry;
+        add(
+            all,
             "apiserver_request",
             "Requests answered",
-            self.requests.clone(),
+            &self.requests,
         );
-        registry.register(
+        let help = "Time to the head of the answer";
+        add(
+            all,
             "apiserver_request_duration_seconds",
-            "Time to the head of the answer",
-            self.durations.clone(),
+            help,
+            &self.durations,
         );
-        registry.register(
+        add(
+            all,
             "apiserver_longrunning_requests",
             "Open watches",
-            self.watches.clone(),
+            &self.watches,
         );
-        registry.register(
+        add(
+            all,
             "apiserver_watch_events",
             "Events sent",
-            self.watch_events.clone(),
+            &self.watch_events,
         );
-        registry.register(
+        let help = "Bytes of events sent";
+        add(
+            all,
             "apiserver_watch_events_bytes",
-            "Bytes of events sent",
-            self.watch_event_bytes.clone(),
+            help,
+            &self.watch_event_bytes,
         );
-        registry.register(
-            "apiserver_init_events",
-            "Events sent for what existed when a watch began",
-            self.initial_events.clone(),
-        );
-        registry.register(
+        let help = "Events sent for what existed when a watch began";
+        add(all, "apiserver_init_events", help, &self.initial_events);
+        let help = "Watches ended because history had moved on";
+        add(
+            all,
             "apiserver_terminated_watchers",
-            "Watches ended because history had moved on",
-            self.expired_watches.clone(),
+            help,
+            &self.expired_watches,
         );
-        registry.register(
+        let help = "Objects returned by lists";
+        add(
+            all,
             "apiserver_cache_list_returned_objects",
-            "Objects returned by lists",
-            self.returned_objects.clone(),
+            help,
+            &self.returned_objects,
         );
-        registry.register(
+        add(
+            all,
             "apiserver_resource_objects",
             "Objects stored",
-            self.objects.clone(),
+            &self.objects,
         );
-        registry.register(
+        let help = "The newest resourceVersion that the watch cache has seen";
+        add(
+            all,
             "apiserver_watch_cache_resource_version",
-            "The newest resourceVersion that the watch cache has seen",
-            self.revision.clone(),
+            help,
+            &self.revision,
         );
     }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use listwatch_api::json::type_word;
 use listwatch_api::schema::{Schema, TypeId};
 use serde_json::{Map, Value};
 
@@ -257,7 +258,7 @@ impl Identity {
     fn read(body: &Value) -> Result<Self, String> {
         let parse_error = |reason| format!("couldn't get version/kind; json parse error: {reason}");
         let Value::Object(members) = body else {
-            let found = kind_of_body(body);
+            let found = type_word(body);
             return Err(parse_error(format!(
                 "json: cannot unmarshal {found} into Go value of type struct {{ \
                  APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; \
@@ -270,7 +271,7 @@ impl Identity {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(other) => Err(parse_error(format!(
                 "json: cannot unmarshal {} into Go struct field .{name} of type string",
-                kind_of_body(other)
+                type_word(other)
             ))),
         };
         Ok(Self {
@@ -285,17 +286,6 @@ fn split_api_version(api_version: String) -> Result<(String, String), String> {
         [version] => Ok((String::new(), version.to_owned())),
         [group, version] => Ok((group.to_owned(), version.to_owned())),
         _ => Err(format!("unexpected GroupVersion string: {api_version}")),
-    }
-}
-
-fn kind_of_body(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

@@ -1,4 +1,4 @@
-//! DELETE: an object goes, or is marked so that its finalizers and its owner's patience decide when.
+//! DELETE: an object goes, or is marked, and its finalizers and grace period decide when.
 
 use std::sync::Arc;
 

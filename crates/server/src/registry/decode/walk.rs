@@ -5,6 +5,7 @@ use std::mem;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use listwatch_api::json::type_word;
 use listwatch_api::schema::{Field, ObjectType, Presence, Schema, Shape, TypeId};
 use serde_json::{Map, Number, Value};
 
@@ -175,7 +176,7 @@ impl Walk<'_> {
             (Shape::MicroTime, value) => replace_time(value, Precision::Microseconds),
             (Shape::Quantity, value) => replace_quantity(value),
             (Shape::IntOrString, value) => check_int_or_string(value),
-            (_, value) => Err(self.mismatch(kind_of(value), shape, trail)),
+            (_, value) => Err(self.mismatch(type_word(value), shape, trail)),
         }
     }
 
@@ -291,17 +292,6 @@ fn zero(schema: &Schema, shape: &Shape) -> Value {
     }
 }
 
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 fn check_base64(text: &str) -> Result<(), String> {
     if STANDARD.decode(text).is_ok() {
         return Ok(());
@@ -345,6 +335,6 @@ fn check_int_or_string(value: &Value) -> Result<(), String> {
 }
 
 fn plain_mismatch(value: &Value, go_type: &str) -> String {
-    let found = kind_of(value);
+    let found = type_word(value);
     format!("json: cannot unmarshal {found} into Go value of type {go_type}")
 }
