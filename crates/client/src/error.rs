@@ -65,7 +65,7 @@ pub enum RequestError {
     },
 }
 
-/// Why a stream ended early. Without any of these it ended in good order: go on from the last version.
+/// Why a stream ended early. Without one it ended in good order: go on from the last version.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum WatchError {
     /// The server no longer knows what came next. List again.

@@ -1,4 +1,4 @@
-//! durable: what was acknowledged stays, and a version is used once, whatever happens to the server.
+//! durable: what was acknowledged stays, and a version is used once, whatever the server suffers.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,8 @@ use crate::stream::Stream;
 
 pub(super) const CHECKER: Checker = Checker {
     name: "unique",
-    promise: "No event comes twice on a stream; after resuming from r nothing at or before r comes.",
+    promise: "No event comes twice on a stream; \
+              after resuming from r nothing at or before r comes.",
     check,
 };
 

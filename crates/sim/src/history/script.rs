@@ -1,6 +1,6 @@
 //! Histories written by hand, for the tests of the checkers.
 //!
-//! The write that makes version N carries token N, and everything happens in the order of the calls.
+//! The write that makes version N carries token N, and all happens in the order of the calls.
 
 use std::collections::BTreeMap;
 
