@@ -24,6 +24,7 @@ use crate::{
     },
     selection::Selection,
     target::{Binary, Target},
+    workload::Circumstances,
 };
 
 const NAMESPACE: &str = "default";
@@ -61,7 +62,7 @@ pub struct CrashSummary {
 
 /// Kills the command as planned; an error when it lost anything.
 pub async fn run(plan: &CrashPlan, command: &Path) -> anyhow::Result<CrashSummary> {
-    let mut target = Target::Binary(Binary::new(command)?);
+    let mut target = Target::Binary(Binary::new(command, &Circumstances::usual())?);
     let mut random = fastrand::Rng::with_seed(plan.seed);
     let recorder = Arc::new(Recorder::default());
     let mut history = History::default();

@@ -2,14 +2,33 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Parser, ValueEnum};
-use listwatch_sim::trial::{self, Subject, Summary};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use listwatch_sim::{
+    crash::{self, CrashPlan},
+    trial::{self, Subject, Summary},
+};
 use tokio::time::Instant;
 
 /// Runs concurrent clients with lost connections and restarts against a server, and holds what they
 /// saw to every promise of docs/guarantees.md.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    scene: Option<Scene>,
+    #[command(flatten)]
+    trial: TrialArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Scene {
+    /// Kills the command while many connections create objects, and looks for every one that it
+    /// had acknowledged.
+    Crash(CrashArguments),
+}
+
+#[derive(Args, Debug)]
+struct TrialArguments {
     /// The first seed; the next ones follow it. A random one when absent.
     #[arg(long)]
     seed: Option<u64>,
@@ -24,6 +43,28 @@ struct Arguments {
     binary: Option<PathBuf>,
 }
 
+#[derive(Args, Debug)]
+struct CrashArguments {
+    /// The `listwatch` command.
+    #[arg(long)]
+    binary: PathBuf,
+    /// What the moments of the kills follow from. A random one when absent.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Connections that create objects all the time.
+    #[arg(long, default_value_t = 64)]
+    connections: usize,
+    /// How often the server is killed.
+    #[arg(long, default_value_t = 5)]
+    kills: usize,
+    /// How many writes are acknowledged at most before each kill.
+    #[arg(long, default_value_t = 4_000)]
+    writes: u64,
+    /// The size of each object.
+    #[arg(long, default_value_t = 4_096)]
+    bytes: usize,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum StoreChoice {
     Memory,
@@ -33,13 +74,19 @@ enum StoreChoice {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    match arguments.scene {
+        None => try_seeds(arguments.trial).await,
+        Some(Scene::Crash(arguments)) => try_crashes(arguments).await,
+    }
+}
+
+async fn try_seeds(arguments: TrialArguments) -> anyhow::Result<()> {
     let subject = match (arguments.binary, arguments.store) {
         (Some(path), _) => Subject::Binary(path),
         (None, StoreChoice::Memory) => Subject::Memory,
         (None, StoreChoice::Embedded) => Subject::Embedded,
     };
-    let random = || fastrand::Rng::new().u64(..1 << 32);
-    let first = arguments.seed.unwrap_or_else(random);
+    let first = arguments.seed.unwrap_or_else(random_seed);
     let end = Instant::now() + Duration::from_secs(arguments.seconds.unwrap_or(0));
     let mut total = Summary::default();
     for seed in first.. {
@@ -52,4 +99,25 @@ async fn main() -> anyhow::Result<()> {
     }
     eprintln!("every promise was kept: {total}");
     Ok(())
+}
+
+async fn try_crashes(arguments: CrashArguments) -> anyhow::Result<()> {
+    let plan = CrashPlan {
+        seed: arguments.seed.unwrap_or_else(random_seed),
+        connections: arguments.connections,
+        kills: arguments.kills,
+        writes_per_life_max: arguments.writes,
+        object_bytes: arguments.bytes,
+    };
+    eprintln!("seed {}", plan.seed);
+    let summary = crash::run(&plan, &arguments.binary).await?;
+    eprintln!(
+        "nothing was lost: {} acknowledged writes and {} without an answer, {} objects after {} kills",
+        summary.acknowledged, summary.unknown, summary.objects, summary.kills
+    );
+    Ok(())
+}
+
+fn random_seed() -> u64 {
+    fastrand::Rng::new().u64(..1 << 32)
 }

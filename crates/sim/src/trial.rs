@@ -88,7 +88,7 @@ pub async fn record(seed: u64, subject: &Subject) -> anyhow::Result<Run> {
     let mut target = match subject {
         Subject::Memory => Target::InProcess(InProcess::on_memory(&plan.circumstances)),
         Subject::Embedded => Target::InProcess(InProcess::on_disk(&plan.circumstances)?),
-        Subject::Binary(path) => Target::Binary(Binary::new(path)?),
+        Subject::Binary(path) => Target::Binary(Binary::new(path, &plan.circumstances)?),
     };
     let history = workload::run(plan.clone(), &mut target).await?;
     Ok(Run { plan, history })

@@ -15,6 +15,7 @@ const ALLOWED: [(&str, &[&str]); 7] = [
             "listwatch-store",
             "listwatch-server",
             "listwatch",
+            "listwatch-sim", // for its tests: the command is killed for real
         ],
     ),
     (

@@ -1,4 +1,6 @@
 //! The command as its users run it: a real process, real sockets, real files.
 
 #[cfg(test)]
+mod kills;
+#[cfg(test)]
 mod many_watchers;

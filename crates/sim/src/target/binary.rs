@@ -16,7 +16,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::history::StopManner;
+use crate::{history::StopManner, workload::Circumstances};
 
 /// How long the command may take to say where it listens, or to stop when asked to.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -25,15 +25,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct Binary {
     path: PathBuf,
+    options: &'static [&'static str],
     directory: TempDir,
     running: Option<Child>,
 }
 
 impl Binary {
     /// The command at this path, with an empty data directory.
-    pub fn new(path: &Path) -> anyhow::Result<Self> {
+    pub fn new(path: &Path, circumstances: &Circumstances) -> anyhow::Result<Self> {
         Ok(Self {
             path: path.to_owned(),
+            options: circumstances.command_options(),
             directory: tempfile::tempdir()?,
             running: None,
         })
@@ -45,14 +47,9 @@ impl Binary {
             .append(true)
             .open(self.log_path())?;
         let mut child = Command::new(&self.path)
-            .args([
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--bookmark-seconds",
-                "1",
-                "--data",
-            ])
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(self.options)
+            .arg("--data")
             .arg(self.directory.path().join("data"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

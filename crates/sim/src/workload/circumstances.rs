@@ -44,6 +44,15 @@ pub enum StreamLife {
 }
 
 impl Circumstances {
+    /// As most users have it.
+    pub fn usual() -> Self {
+        Self {
+            cache: CacheSize::Usual,
+            past: Past::Whole,
+            streams: StreamLife::Long,
+        }
+    }
+
     pub(super) fn random(random: &mut fastrand::Rng) -> Self {
         let mut rarely = || random.u8(0..3) == 0;
         Self {
@@ -82,6 +91,14 @@ impl Circumstances {
                 },
             },
             ..defaults
+        }
+    }
+
+    /// What the command can be told of this.
+    pub(crate) fn command_options(&self) -> &'static [&'static str] {
+        match self.past {
+            Past::Whole => &["--bookmark-seconds", "1"],
+            Past::Short => &["--bookmark-seconds", "1", "--history-bytes", "65536"],
         }
     }
 
