@@ -112,7 +112,7 @@ async fn try_crashes(arguments: CrashArguments) -> anyhow::Result<()> {
     eprintln!("seed {}", plan.seed);
     let summary = crash::run(&plan, &arguments.binary).await?;
     eprintln!(
-        "nothing was lost: {} acknowledged writes and {} without an answer, {} objects after {} kills",
+        "nothing was lost: {} writes acknowledged, {} without an answer, {} objects after {} kills",
         summary.acknowledged, summary.unknown, summary.objects, summary.kills
     );
     Ok(())
