@@ -9,7 +9,7 @@ use listwatch_api::{
     protobuf::{self, Envelope, Surroundings, TypeMeta},
     schema::{Field, Schema, Shape, TypeId},
 };
-use listwatch_server::registry::Registry;
+use listwatch_server::registry::{Expected, Registry};
 use serde::Deserialize;
 use serde_json::{Deserializer, Value};
 
@@ -113,6 +113,29 @@ fn every_object_is_read_as_kubernetes_reads_it() {
                 record.api_version, record.kind
             );
         }
+    }
+}
+
+#[test]
+fn a_body_in_protobuf_becomes_the_object_that_one_in_json_becomes() {
+    let registry = Registry::builtin();
+    for record in OBJECT_FILES.into_iter().flat_map(records) {
+        let found = registry.definitions().iter().find(|definition| {
+            let group_version = (&*definition.group, &*definition.version);
+            group_version == record.group_version() && *definition.kind == *record.kind
+        });
+        let Some(definition) = found else {
+            continue;
+        };
+        let expected = Expected::from(&**definition);
+        let body = record.message();
+        let mut from_protobuf = registry.parse_protobuf(expected, &body).unwrap();
+        let mut from_json = record.json;
+        for object in [&mut from_protobuf, &mut from_json] {
+            let problems = registry.decode(expected, object, &body).unwrap();
+            assert_eq!(problems, [], "{}", record.kind);
+        }
+        assert_eq!(from_protobuf, from_json);
     }
 }
 
