@@ -57,8 +57,9 @@ pub(crate) struct Arguments {
     max_watches_per_client: usize,
 
     /// Bytes of past changes to keep, for watches and pages that go on later. At the bound the
-    /// older ones are forgotten, and who asks for them gets 410 Expired. Left out: as the store likes
-    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(64 * 1024..))]
+    /// older ones are forgotten, and who asks for them gets 410 Expired. Left out: the store's
+    /// own bound
+    #[arg(long, value_name = "BYTES", value_parser = value_parser!(u32).range(64 * 1024..))]
     history_bytes: Option<u32>,
 
     /// How log lines look
