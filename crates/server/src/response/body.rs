@@ -10,12 +10,36 @@ use bytes::Bytes;
 use futures_util::Stream;
 use http_body::{Frame, SizeHint};
 
+use crate::listener::Socket;
+
 /// A response body.
 pub(crate) enum Body {
     /// All of it at once, with its length in the headers.
     Whole(Bytes),
     /// Made while it is sent, in large pieces.
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    /// None: once the head is sent, the connection is for another protocol.
+    Upgrade(Upgrade),
+}
+
+/// What is said on a connection after its protocol was switched.
+pub(crate) struct Upgrade(Box<dyn FnOnce(Socket) -> Conversation + Send>);
+
+type Conversation = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Upgrade {
+    /// An upgrade that is over when the future is.
+    pub(crate) fn new<F>(run: impl FnOnce(Socket) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Self(Box::new(|socket| Box::pin(run(socket))))
+    }
+
+    /// Takes the connection.
+    pub(crate) async fn run(self, socket: Socket) {
+        (self.0)(socket).await;
+    }
 }
 
 impl Body {
@@ -45,17 +69,23 @@ impl http_body::Body for Body {
                 .as_mut()
                 .poll_next(context)
                 .map(|piece| piece.map(|it| Ok(Frame::data(it)))),
+            Self::Upgrade(_) => Poll::Ready(None),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+        match self {
+            Self::Whole(bytes) => bytes.is_empty(),
+            Self::Stream(_) => false,
+            Self::Upgrade(_) => true,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Self::Stream(_) => SizeHint::default(),
+            Self::Upgrade(_) => SizeHint::with_exact(0),
         }
     }
 }

@@ -55,7 +55,7 @@ pub(crate) async fn watch(
         Err(status) => Frames::Refused(Some(error_frame(&status))),
     };
     match upgrade {
-        Some(upgrade) => Ok(upgrade.accept(raw, frames)),
+        Some(upgrade) => Ok(upgrade.accept(frames)),
         None => Ok(http_stream(coding(request, &options), frames)),
     }
 }

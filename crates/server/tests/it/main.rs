@@ -11,6 +11,7 @@ mod freshness;
 mod watching;
 mod representations;
 mod transport;
+mod connections;
 mod writing;
 mod deleting;
 mod conversions;

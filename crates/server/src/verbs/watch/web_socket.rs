@@ -1,9 +1,7 @@
 //! The same frames over a WebSocket, for clients behind proxies that hold back streams.
 
 use futures_util::{SinkExt, StreamExt};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
-use hyper::{body::Incoming, upgrade::Upgraded};
-use hyper_util::rt::TokioIo;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -14,7 +12,10 @@ use tokio_tungstenite::{
 };
 
 use super::Frames;
-use crate::{listener::Successor, response::Body};
+use crate::{
+    listener::Socket,
+    response::{self, Body},
+};
 
 /// Bytes of one message from the client, which has nothing to say. A longer one ends the stream.
 const RECEIVED_BYTES_MAX: usize = 4 * 1024;
@@ -50,16 +51,9 @@ pub(super) fn requested(headers: &HeaderMap) -> Result<Option<Upgrade>, StatusCo
 
 impl Upgrade {
     /// Switches protocols, and sends the frames once that has happened.
-    pub(super) fn accept(self, mut request: Request<Incoming>, frames: Frames) -> Response<Body> {
-        if let Some(connection) = request.extensions_mut().remove::<Successor>() {
-            connection.set(async move {
-                match hyper::upgrade::on(request).await {
-                    Ok(upgraded) => send(upgraded, frames).await,
-                    Err(error) => tracing::debug!("a WebSocket was not opened: {error}"),
-                }
-            });
-        }
-        let mut response = Response::new(Body::empty());
+    pub(super) fn accept(self, frames: Frames) -> Response<Body> {
+        let upgrade = response::Upgrade::new(|socket| send(socket, frames));
+        let mut response = Response::new(Body::Upgrade(upgrade));
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -75,12 +69,12 @@ impl Upgrade {
 }
 
 /// Sends each line as a text message; what the client says is read and dropped.
-async fn send(upgraded: Upgraded, mut frames: Frames) {
+async fn send(socket: Socket, mut frames: Frames) {
     let config = WebSocketConfig::default()
+        .read_buffer_size(RECEIVED_BYTES_MAX)
         .max_message_size(Some(RECEIVED_BYTES_MAX))
         .max_frame_size(Some(RECEIVED_BYTES_MAX));
-    let io = TokioIo::new(upgraded);
-    let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+    let socket = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
     let (mut sink, mut received) = socket.split();
     loop {
         let lines = tokio::select! {

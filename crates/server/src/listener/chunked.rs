@@ -1,0 +1,145 @@
+//! The rest of a body, in chunks, without a buffer.
+
+use std::{
+    future::poll_fn,
+    io::{self, IoSlice, Write as _},
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::{Buf, Bytes};
+use http_body::Body as _;
+use tokio::io::AsyncWrite;
+
+use super::Socket;
+use crate::response::Body;
+
+/// What ends a chunked body.
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// Sends all pieces that a body has still to give, and its end. Fails as soon as the client is gone.
+///
+/// A piece is taken when the one before it has been written: a client that does not read holds one.
+pub(super) async fn send(socket: &mut Socket, mut body: Body) -> io::Result<()> {
+    while let Some(piece) = poll_fn(|context| poll_piece(socket, &mut body, context)).await? {
+        // A chunk without a byte would be the last.
+        if !piece.is_empty() {
+            send_chunk(socket, piece).await?;
+        }
+    }
+    write(socket, LAST_CHUNK).await
+}
+
+fn poll_piece(
+    socket: &mut Socket,
+    body: &mut Body,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<Option<Bytes>>> {
+    if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
+        let data = frame.and_then(|Ok(frame)| frame.into_data().ok());
+        return Poll::Ready(Ok(data));
+    }
+    socket.poll_gone(context).map(Err)
+}
+
+async fn send_chunk(socket: &mut Socket, piece: Bytes) -> io::Result<()> {
+    let mut head = io::Cursor::new([0; usize::BITS as usize / 4 + 2]);
+    write!(head, "{:x}\r\n", piece.len())?;
+    let length = usize::try_from(head.position()).expect("it is within an array");
+    let head = head.into_inner();
+    write(socket, (&head[..length]).chain(piece).chain(&b"\r\n"[..])).await
+}
+
+async fn write(socket: &mut Socket, mut bytes: impl Buf) -> io::Result<()> {
+    poll_fn(|context| {
+        if let Poll::Ready(error) = socket.poll_gone(context) {
+            return Poll::Ready(Err(error));
+        }
+        while bytes.has_remaining() {
+            let mut slices = [IoSlice::new(&[]); 3];
+            let filled = bytes.chunks_vectored(&mut slices);
+            let socket = Pin::new(&mut *socket);
+            match ready!(socket.poll_write_vectored(context, &slices[..filled]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => bytes.advance(count),
+            }
+        }
+        Poll::Ready(Ok(()))
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        pin::pin,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+    };
+
+    use futures_util::{FutureExt, stream};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::{TcpListener, TcpStream},
+    };
+
+    use super::*;
+
+    async fn pair() -> (Socket, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap());
+        let (client, accepted) = tokio::join!(client, listener.accept());
+        (Socket::new(accepted.unwrap().0), client.unwrap())
+    }
+
+    #[tokio::test]
+    async fn pieces_become_chunks_and_an_empty_piece_is_no_end() {
+        let (mut socket, mut client) = pair().await;
+        let pieces = ["one\n", "", "and another one\n"].map(Bytes::from);
+        let sent = send(&mut socket, Body::stream(stream::iter(pieces)));
+        sent.await.unwrap();
+        drop(socket);
+        let mut received = String::new();
+        client.read_to_string(&mut received).await.unwrap();
+        let chunks = "4\r\none\n\r\n10\r\nand another one\n\r\n0\r\n\r\n";
+        assert_eq!(received, chunks);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_is_made_nothing_for() {
+        const PIECE: Bytes = Bytes::from_static(&[b'x'; 64 * 1024]);
+        let (mut socket, client) = pair().await;
+        let taken = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&taken);
+        let pieces = stream::repeat_with(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            PIECE
+        });
+        let mut sending = pin!(send(&mut socket, Body::stream(pieces)));
+        // The kernel takes what it has room for; then nothing moves, however often it is tried.
+        let (mut before, mut unmoved) = (0, 0);
+        while unmoved < 100 {
+            assert!(sending.as_mut().now_or_never().is_none());
+            tokio::task::yield_now().await;
+            let now = taken.load(Ordering::Relaxed);
+            unmoved = if now == before { unmoved + 1 } else { 0 };
+            before = now;
+            assert!(now < 1_000, "64 MB were made for nobody");
+        }
+        drop(client);
+        sending.await.unwrap_err();
+    }
+
+    #[tokio::test]
+    async fn a_silent_body_ends_when_its_client_leaves() {
+        let (mut socket, mut client) = pair().await;
+        let mut sending = pin!(send(&mut socket, Body::stream(stream::pending())));
+        client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+        assert!(sending.as_mut().now_or_never().is_none());
+        drop(client);
+        let error = sending.await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}
