@@ -17,7 +17,7 @@ use crate::response::Body;
 /// What ends a chunked body.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Sends all pieces that a body has still to give, and its end. Fails as soon as the client is gone.
+/// Sends all pieces that a body has still to give, and its end. Fails once the client is gone.
 ///
 /// A piece is taken when the one before it has been written: a client that does not read holds one.
 pub(super) async fn send(socket: &mut Socket, mut body: Body) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! The moment at which a connection leaves hyper.
 //!
-//! hyper keeps 16 KiB of buffers for a connection as long as an answer is open, which for a watch is
+//! hyper keeps 16 KiB of buffers for a connection while an answer is open, which for a watch is
 //! most of an hour. So hyper reads the request, writes the head and what there is to send, and
 //! when the body has nothing more to say for now, it is taken away together with the socket.
 

@@ -85,7 +85,7 @@ async fn a_watch_that_is_not_read_does_not_keep_the_server_from_stopping() {
     for number in 0..20 {
         create(&server, &format!("n{number}"), 500_000).await;
     }
-    // From here on nothing happens, so that the clock runs ahead to when the server's patience ends.
+    // From here on nothing happens, so the clock runs ahead to when the server's patience ends.
     tokio::time::pause();
     server.shutdown().await;
     drop(wire);
