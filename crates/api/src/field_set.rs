@@ -6,15 +6,21 @@
 use std::{cmp::Ordering, fmt};
 
 mod comparison;
+mod conformity;
 mod fields_v1;
+mod merge;
+mod named_fields;
 mod of_value;
 mod ownership;
+mod removal;
 mod step;
 #[cfg(test)]
 mod tests;
 
 pub use comparison::Comparison;
+pub use conformity::{Nonconformity, check as check_conformity};
 pub use fields_v1::FieldsError;
+pub use merge::merge;
 pub use step::Step;
 
 /// A set of fields.
@@ -233,6 +239,14 @@ impl FieldSet {
     fn find(&self, step: &Step) -> Option<&Branch> {
         let place = self.place_of(step).ok()?;
         Some(&self.nodes[place].branch)
+    }
+
+    fn find_field(&self, name: &str) -> Option<&Branch> {
+        let found = self.nodes.binary_search_by(|node| match &node.step {
+            Step::Field(field) => (**field).cmp(name),
+            Step::Keys(_) | Step::Value(_) | Step::Index(_) => Ordering::Greater,
+        });
+        found.ok().map(|place| &self.nodes[place].branch)
     }
 
     fn place_of(&self, step: &Step) -> Result<usize, usize> {

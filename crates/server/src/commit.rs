@@ -23,7 +23,9 @@ pub(crate) use deletion::{
     Deletion, decide as decide_deletion, is_complete as deletion_is_complete,
 };
 pub(crate) use key_layout::object_key;
-pub(crate) use managed_fields::{FieldTracker, keep_reset, manager_name};
+pub(crate) use managed_fields::{
+    Applied, ApplyError, Conflict, FieldTracker, OnConflict, Owners, keep_reset, manager_name,
+};
 pub(crate) use metadata::{carry_over, metadata, metadata_mut, stamp_new, text as metadata_text};
 
 /// How long one write may take with all its retries. Then the client hears of it and may try again.

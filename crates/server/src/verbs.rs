@@ -1,5 +1,6 @@
 //! One file tells one verb's story.
 
+mod apply;
 mod create;
 mod delete;
 mod delete_collection;

@@ -85,6 +85,23 @@ impl<'a> Ownership<'a> {
     }
 }
 
+impl Ownership<'_> {
+    /// Whether a member with this value is left out when the object is written.
+    pub(super) fn omits(self, name: &str, value: &Value) -> bool {
+        let Self::Fields(object_type) = self else {
+            return false;
+        };
+        let is_empty = match value {
+            Value::Null => true,
+            Value::Array(elements) => elements.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        };
+        let field = object_type.field(name);
+        is_empty && field.is_some_and(|field| field.presence == Presence::OmitEmpty)
+    }
+}
+
 impl Elements<'_> {
     /// The step to an element.
     pub(super) fn step(self, element: &Value) -> Result<Step, ElementError> {

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::schema::{Schema, TypeId};
 
+mod applying;
+
 const TABLE: &str = "\
 package p
 type Thing

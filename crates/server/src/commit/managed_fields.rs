@@ -3,7 +3,9 @@
 //! A write takes the fields that it changes from whoever had them. What no write changes stays as
 //! it is stored, to the byte, so that a write that changes nothing writes nothing.
 
+mod apply;
 mod entry;
+mod last_applied;
 mod ledger;
 mod reach;
 #[cfg(test)]
@@ -22,6 +24,7 @@ use self::{
 use super::metadata::{metadata, metadata_mut};
 use crate::registry::{Conversion, Definition, Registry};
 
+pub(crate) use apply::{Applied, ApplyError, Conflict, OnConflict};
 pub(crate) use entry::manager_name;
 
 const MEMBER: &str = "managedFields";
@@ -54,6 +57,42 @@ pub(crate) struct FieldTracker<'a> {
     pub manager: String,
     /// When.
     pub now: Timestamp,
+}
+
+/// How the owners of an object's fields are found when it is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Owners<'a> {
+    /// Whoever changes a field owns it.
+    Changers(&'a FieldTracker<'a>),
+    /// An apply has decided.
+    Decided(&'a Ledger),
+}
+
+impl Owners<'_> {
+    /// Writes the owners into a new object.
+    pub(crate) fn settle_new(self, object: &mut Value) {
+        match self {
+            Self::Changers(tracker) => tracker.track_create(object),
+            Self::Decided(ledger) => put_back(object, ledger.encode()),
+        }
+    }
+
+    /// Writes the owners into the next state of an object.
+    pub(crate) fn settle_next(self, current: &Value, next: &mut Value) {
+        match self {
+            Self::Changers(tracker) => tracker.track_update(current, next),
+            Self::Decided(ledger) => {
+                let stored = metadata(current).get(MEMBER);
+                let known = stored.and_then(Ledger::decode).unwrap_or_default();
+                let is_known = ledger.equals_but_for_times(&known) && same_content(current, next);
+                let entries = match is_known {
+                    true => stored.cloned(),
+                    false => ledger.encode(),
+                };
+                put_back(next, entries);
+            }
+        }
+    }
 }
 
 /// Lets an empty list of owners, which means that ownership is forgotten, survive decoding, which
@@ -89,7 +128,7 @@ impl FieldTracker<'_> {
         let ledger = match (claim, stored) {
             (Claim::Forgotten, _) | (Claim::Stored, None) => return,
             (Claim::Stored, Some(stored)) if changed.is_empty() => {
-                return put_back(next, stored.clone());
+                return put_back(next, Some(stored.clone()));
             }
             (Claim::Stored, Some(stored)) => Ledger::decode(stored).unwrap_or_default(),
             (Claim::Submitted(ledger), stored) => {
@@ -98,7 +137,7 @@ impl FieldTracker<'_> {
                     changed.is_empty() && ledger.equals_but_for_times(&known)
                 });
                 if let Some(stored) = known {
-                    return put_back(next, stored.clone());
+                    return put_back(next, Some(stored.clone()));
                 }
                 ledger
             }
@@ -134,27 +173,28 @@ impl FieldTracker<'_> {
             if version == own_version {
                 return Some(changed.clone());
             }
-            let definition = self.sibling(version)?;
-            Some(self.compare(definition, earlier, later))
+            Some(self.compare(self.version(version)?, earlier, later))
         });
         let taken = changed.added.union(changed.modified);
         if !taken.is_empty() {
-            let time = (self.subresource != Some("scale")).then_some(self.now);
-            ledger.give(self.writer(own_version), taken, time);
+            ledger.give(self.writer(), taken, self.time());
         }
         ledger.cap();
-        if let Some(entries) = ledger.encode() {
-            put_back(later, entries);
-        }
+        put_back(later, ledger.encode());
     }
 
-    fn writer(&self, api_version: String) -> Manager {
+    fn writer(&self) -> Manager {
         Manager {
             name: self.manager.clone(),
             operation: Operation::Update,
-            api_version,
+            api_version: self.definition.api_version(),
             subresource: self.subresource.map(str::to_owned),
         }
+    }
+
+    /// When the writer came to own what it writes. Kubernetes does not tell it of scaling.
+    fn time(&self) -> Option<Timestamp> {
+        (self.subresource != Some("scale")).then_some(self.now)
     }
 
     /// What differs between two states, as a version of the kind shows them.
@@ -167,8 +207,19 @@ impl FieldTracker<'_> {
             Earlier::Nothing => Cow::Owned(Value::Object(self.registry.unset(type_id))),
             Earlier::State(object) => served(object),
         };
-        let schema = self.registry.schema();
-        Comparison::between(schema, type_id, &earlier, &served(later))
+        self.compare_served(definition, &earlier, &served(later))
+    }
+
+    fn compare_served(
+        &self,
+        definition: &Definition,
+        earlier: &Value,
+        later: &Value,
+    ) -> Comparison {
+        let Some(type_id) = definition.schema else {
+            return Comparison::default();
+        };
+        Comparison::between(self.registry.schema(), type_id, earlier, later)
             .without(&reach::out_of_reach(definition, self.subresource))
             .without_exactly(&FieldSet::of_names(&NOBODYS))
     }
@@ -182,8 +233,22 @@ impl FieldTracker<'_> {
         Cow::Owned(served)
     }
 
-    /// The same kind in another version.
-    fn sibling(&self, api_version: &str) -> Option<&Definition> {
+    /// An object of one version as another shows it.
+    fn convert<'b>(&self, from: &Definition, to: &Definition, object: &'b Value) -> Cow<'b, Value> {
+        if from.conversion == to.conversion {
+            return Cow::Borrowed(object);
+        }
+        let mut converted = object.clone();
+        self.registry.to_stored(from.conversion, &mut converted);
+        self.registry.to_served(to.conversion, &mut converted);
+        Cow::Owned(converted)
+    }
+
+    /// The kind in this version; `None` when it is not served.
+    fn version(&self, api_version: &str) -> Option<&Definition> {
+        if self.definition.api_version() == api_version {
+            return Some(self.definition);
+        }
         let definitions = self.registry.definitions().iter();
         let mut siblings =
             definitions.filter(|other| other.storage_prefix == self.definition.storage_prefix);
@@ -210,6 +275,25 @@ enum Earlier<'a> {
     State(&'a Value),
 }
 
-fn put_back(object: &mut Value, entries: Value) {
-    metadata_mut(object).insert(MEMBER.to_owned(), entries);
+fn put_back(object: &mut Value, entries: Option<Value>) {
+    let metadata = metadata_mut(object);
+    match entries {
+        Some(entries) => drop(metadata.insert(MEMBER.to_owned(), entries)),
+        None => drop(metadata.remove(MEMBER)),
+    }
+}
+
+/// Whether two states are the same but for what is written about them.
+fn same_content(current: &Value, next: &Value) -> bool {
+    told(current).eq(told(next)) && outside_metadata(current).eq(outside_metadata(next))
+}
+
+fn told(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let members = metadata(object).iter();
+    members.filter(|(name, _)| ![MEMBER, "resourceVersion"].contains(&name.as_str()))
+}
+
+fn outside_metadata(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let members = object.as_object().into_iter().flatten();
+    members.filter(|(name, _)| *name != "metadata")
 }

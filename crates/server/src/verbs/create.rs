@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     admission,
-    commit::{Changed, Next, Persistence, metadata_mut, metadata_text, stamp_new},
+    commit::{Changed, Next, Owners, Persistence, metadata_mut, metadata_text, stamp_new},
     registry::{Persistence as Kept, StatusWriting},
     request::ResourceRequest,
     response::{self, Body},
@@ -55,7 +55,10 @@ pub(crate) async fn create(
 }
 
 /// A new object has no version yet, and belongs where the path says.
-fn refuse_foreign_claims(request: &ResourceRequest, object: &Value) -> Result<(), Status> {
+pub(super) fn refuse_foreign_claims(
+    request: &ResourceRequest,
+    object: &Value,
+) -> Result<(), Status> {
     if metadata_text(object, "resourceVersion").is_some() {
         let message = "resourceVersion should not be set on objects to be created";
         return Err(Status::bad_request(message));
@@ -70,7 +73,8 @@ async fn insert(
     mut object: Value,
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
-    prepare(server, request, options, &mut object);
+    let tracker = submitted::field_tracker(server, request, options);
+    prepare(server, request, Owners::Changers(&tracker), &mut object);
     let persistence = options.dry_run.into();
     let base = match (
         metadata_text(&object, "name"),
@@ -102,7 +106,7 @@ fn is_taken(status: &Status) -> bool {
 pub(super) fn prepare(
     server: &Server,
     request: &ResourceRequest,
-    options: &WriteOptions,
+    owners: Owners<'_>,
     object: &mut Value,
 ) {
     let definition = &request.definition;
@@ -119,7 +123,7 @@ pub(super) fn prepare(
         server.registry.reset_status(definition, object);
     }
     admission::apply_defaults(definition, object);
-    submitted::field_tracker(server, request, options).track_create(object);
+    owners.settle_new(object);
     admission::begin_life(definition, object);
 }
 

@@ -13,24 +13,18 @@ use listwatch_api::{
 use serde_json::{Value, json};
 
 use super::{
+    apply,
     part::Part,
     scale,
     submitted::{self, Submitted},
     update::{refuse_stale, settle},
 };
 use crate::{
-    commit::{Current, FieldTracker, Next, metadata_mut},
+    commit::{Current, Next, Owners, metadata_mut},
     request::ResourceRequest,
     response::{self, Body},
     server::Server,
 };
-
-/// The patch types that can be applied.
-const SERVED_PATCH_TYPES: [&str; 3] = [
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-];
 
 /// Applies a patch to an object or one part of it.
 pub(crate) async fn patch(
@@ -41,32 +35,36 @@ pub(crate) async fn patch(
     let accept = response::negotiate(server, request)?;
     let patch_type = PatchType::parse(request.content_type(), Origin::BuiltIn)?;
     let options = PatchOptions::parse(request.query.typed(), purpose(patch_type))?;
+    let Some(format) = format(patch_type) else {
+        return apply::apply(server, request, (accept, options), &body).await;
+    };
     let part = Part::of(request)?;
-    let DecodedPatch { patch, oddities } = Patch::decode(format(patch_type)?, &body)?;
+    let DecodedPatch { patch, oddities } = Patch::decode(format, &body)?;
     let validation = options.write.field_validation;
     refuse_oddities(&oddities, validation)?;
     let name = request.object_name();
     let destination = server.destination(request, name, options.write.dry_run.into());
     let tracker = submitted::field_tracker(server, request, &options.write);
+    let owners = Owners::Changers(&tracker);
     let mut warnings = Vec::new();
     let changed = server
         .committer
         .change(&destination, |current| {
             let missing = || Status::not_found(request.group_resource(), name);
             let current = current.ok_or_else(missing)?;
-            let patched = apply(server, (request, part), current, (&patch, validation))?;
+            let patched = patched(server, (request, part), current, (&patch, validation))?;
             warnings = match validation {
                 FieldValidation::Warn => [oddities.as_slice(), &patched.warnings].concat(),
                 FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
             };
-            finish(&tracker, (request, part), current, patched.object)
+            finish(owners, (request, part), current, patched.object)
         })
         .await?;
     Ok(accept.changed(server, (part, &changed), StatusCode::OK, &warnings))
 }
 
 /// The object, or the scale of it, that the patch makes of the stored one.
-fn apply(
+fn patched(
     server: &Server,
     (request, part): (&ResourceRequest, Part),
     current: &Current,
@@ -88,8 +86,8 @@ fn apply(
     submitted::decode_patched(server, request, patched, validation)
 }
 
-fn finish(
-    tracker: &FieldTracker<'_>,
+pub(super) fn finish(
+    owners: Owners<'_>,
     (request, part): (&ResourceRequest, Part),
     current: &Current,
     patched: Value,
@@ -100,16 +98,16 @@ fn finish(
         Part::Scale => scale::scaled(&current.object, &patched)?,
         _ => patched,
     };
-    settle(tracker, (request, part), current, next)
+    settle(owners, (request, part), current, next)
 }
 
-/// Server-side apply needs to know who owns which field, which is not kept yet.
-fn format(patch_type: PatchType) -> Result<PatchFormat, Status> {
+/// The form of a patch; `None` for one that states what is wanted instead of what changes.
+fn format(patch_type: PatchType) -> Option<PatchFormat> {
     match patch_type {
-        PatchType::Json => Ok(PatchFormat::Json),
-        PatchType::Merge => Ok(PatchFormat::Merge),
-        PatchType::StrategicMerge => Ok(PatchFormat::StrategicMerge),
-        PatchType::Apply => Err(Status::unsupported_media_type(&SERVED_PATCH_TYPES)),
+        PatchType::Json => Some(PatchFormat::Json),
+        PatchType::Merge => Some(PatchFormat::Merge),
+        PatchType::StrategicMerge => Some(PatchFormat::StrategicMerge),
+        PatchType::Apply => None,
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     admission,
     commit::{
-        Current, FieldTracker, Next, Outcome, carry_over, deletion_is_complete, metadata_mut,
+        Current, Next, Outcome, Owners, carry_over, deletion_is_complete, metadata_mut,
         metadata_text,
     },
     registry::{PutToMissing, PutWithoutVersion},
@@ -40,14 +40,15 @@ pub(crate) async fn update(
     let name = request.object_name();
     let destination = server.destination(request, name, options.dry_run.into());
     let tracker = submitted::field_tracker(server, request, &options);
+    let owners = Owners::Changers(&tracker);
     let may_create = may_create(server, request).await;
     let changed = server
         .committer
         .change(&destination, |current| match current {
-            Some(current) => replace(&tracker, (request, part), current, object.clone()),
+            Some(current) => replace(owners, (request, part), current, object.clone()),
             None => {
                 may_create.clone()?;
-                put_to_missing(server, request, &options, object.clone())
+                put_to_missing(server, request, owners, object.clone())
             }
         })
         .await?;
@@ -60,7 +61,7 @@ pub(crate) async fn update(
 
 /// What a replacement makes of the stored object.
 fn replace(
-    tracker: &FieldTracker<'_>,
+    owners: Owners<'_>,
     (request, part): (&ResourceRequest, Part),
     current: &Current,
     submitted: Value,
@@ -70,12 +71,12 @@ fn replace(
         Part::Scale => scale::scaled(&current.object, &submitted)?,
         _ => submitted,
     };
-    settle(tracker, (request, part), current, next)
+    settle(owners, (request, part), current, next)
 }
 
 /// Lets the part of the path change what it may, keeps the rest, and checks the result.
 pub(super) fn settle(
-    tracker: &FieldTracker<'_>,
+    owners: Owners<'_>,
     (request, part): (&ResourceRequest, Part),
     current: &Current,
     mut next: Value,
@@ -84,7 +85,7 @@ pub(super) fn settle(
     part.keep_the_rest(definition, &current.object, &mut next);
     carry_over(definition, &current.object, &mut next);
     admission::apply_defaults(definition, &mut next);
-    tracker.track_update(&current.object, &mut next);
+    owners.settle_next(&current.object, &mut next);
     let version = current.stored.revision.to_string();
     metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
     let rules = definition.metadata_rules();
@@ -146,7 +147,7 @@ async fn may_create(server: &Server, request: &ResourceRequest) -> Result<(), St
 fn put_to_missing(
     server: &Server,
     request: &ResourceRequest,
-    options: &WriteOptions,
+    owners: Owners<'_>,
     mut object: Value,
 ) -> Result<Next, Status> {
     if metadata_text(&object, "resourceVersion").is_some()
@@ -154,7 +155,7 @@ fn put_to_missing(
     {
         return Err(missing(request));
     }
-    create::prepare(server, request, options, &mut object);
+    create::prepare(server, request, owners, &mut object);
     create::check(request, &object)?;
     Ok(Next::Put(object))
 }

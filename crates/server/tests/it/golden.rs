@@ -38,6 +38,11 @@ async fn lists_writes_and_discovery_answer_as_recorded() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn applies_answer_as_recorded() {
+    replay(&["09-server-side-apply.http"]).await;
+}
+
 /// Replays scripts one after the other on one server.
 async fn replay(names: &[&'static str]) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());

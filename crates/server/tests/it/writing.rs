@@ -1,7 +1,9 @@
 //! Creating, replacing and patching objects.
 
+mod applying;
 mod creating;
 mod dry_run;
+mod owning;
 mod parts;
 mod patching;
 mod updating;

@@ -1,7 +1,9 @@
 //! One owner and what it owns, in `metadata.managedFields` and out of it.
 
+use std::fmt;
+
 use jiff::Timestamp;
-use listwatch_api::{field_set::FieldSet, timestamp};
+use listwatch_api::{field_set::FieldSet, go_text, timestamp};
 use serde_json::{Value, json};
 
 /// The only form of sets of fields.
@@ -58,6 +60,24 @@ impl Manager {
             && self.operation == other.operation
             && self.subresource == other.subresource
             && (self.operation == Operation::Apply || self.api_version == other.api_version)
+    }
+}
+
+/// As messages name an owner.
+impl fmt::Display for Manager {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&go_text::quote(&self.name))?;
+        if let Some(subresource) = &self.subresource {
+            write!(
+                formatter,
+                " with subresource {}",
+                go_text::quote(subresource)
+            )?;
+        }
+        match self.operation {
+            Operation::Apply => Ok(()),
+            Operation::Update => write!(formatter, " using {}", self.api_version),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ const ANCIENT: &str = "ancient-changes";
 
 /// All the owners of an object's fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     pub(super) entries: Vec<Entry>,
 }
 
@@ -31,14 +31,11 @@ impl Ledger {
     }
 
     /// Writes `metadata.managedFields`, those who apply first, then by age; `None` for no owners.
-    pub(super) fn encode(mut self) -> Option<Value> {
-        if self.entries.is_empty() {
-            return None;
-        }
-        self.entries.sort_by(in_order);
-        Some(Value::Array(
-            self.entries.iter().map(Entry::encode).collect(),
-        ))
+    pub(super) fn encode(&self) -> Option<Value> {
+        let mut entries: Vec<&Entry> = self.entries.iter().collect();
+        entries.sort_by(|one, other| in_order(one, other));
+        let entries: Vec<Value> = entries.into_iter().map(Entry::encode).collect();
+        (!entries.is_empty()).then_some(Value::Array(entries))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -96,6 +93,13 @@ impl Ledger {
         self.entries
             .iter_mut()
             .find(|entry| entry.manager.is(manager))
+    }
+
+    /// Takes the entry of a manager out.
+    pub(super) fn take(&mut self, manager: &Manager) -> Option<Entry> {
+        let mut entries = self.entries.iter();
+        let place = entries.position(|entry| entry.manager.is(manager))?;
+        Some(self.entries.remove(place))
     }
 
     /// Throws the oldest changes together when there are too many of them.

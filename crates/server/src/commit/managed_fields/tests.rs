@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod applying;
 mod recorded;
 
 const CREATED: &str = "1970-01-01T00:00:00Z";

@@ -44,7 +44,10 @@ pub(super) fn open(address: SocketAddr, request: &Request) -> OpenResponse {
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
-    text.push_str("user-agent: gold/1\r\nconnection: close\r\n");
+    if !headers.iter().any(|(name, _)| name == "user-agent") {
+        text.push_str("user-agent: gold/1\r\n");
+    }
+    text.push_str("connection: close\r\n");
     text.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
     stream.write_all(text.as_bytes()).unwrap();
     let mut reader = BufReader::new(stream);

@@ -1,0 +1,263 @@
+//! PATCH with an apply: a client states the fields it wants, and the object is made to have them.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use listwatch_api::{
+    Status, StatusCause,
+    json::Document,
+    write_options::{FieldValidation, PatchOptions},
+    yaml,
+};
+use serde_json::{Value, json};
+
+use super::{
+    create,
+    part::Part,
+    patch::finish,
+    submitted::{self, Submitted},
+};
+use crate::{
+    admission,
+    commit::{
+        Applied, ApplyError, Conflict, Current, FieldTracker, Next, OnConflict, Outcome, Owners,
+        metadata_mut, metadata_text,
+    },
+    request::ResourceRequest,
+    response::{Accepted, Body},
+    server::Server,
+};
+
+/// Applies a configuration to an object, one part of it, or nothing yet.
+pub(super) async fn apply(
+    server: &Server,
+    request: &ResourceRequest,
+    (accept, options): (Accepted, PatchOptions),
+    body: &Bytes,
+) -> Result<Response<Body>, Status> {
+    let part = Part::of(request)?;
+    let validation = options.write.field_validation;
+    let (configuration, warnings) = decode(request, body, validation)?;
+    let name = request.object_name();
+    let destination = server.destination(request, name, options.write.dry_run.into());
+    let may_create = match part {
+        Part::Main => admission::namespace_accepts(server, request, name).await,
+        _ => Err(Status::not_found(request.group_resource(), name)),
+    };
+    let tracker = submitted::field_tracker(server, request, &options.write);
+    let application = Application {
+        server,
+        request,
+        part,
+        tracker,
+        configuration,
+        on_conflict: match options.force {
+            true => OnConflict::TakeOver,
+            false => OnConflict::Refuse,
+        },
+    };
+    let changed = server
+        .committer
+        .change(&destination, |current| match current {
+            Some(current) => application.to_object(current),
+            None => {
+                may_create.clone()?;
+                application.to_nothing()
+            }
+        })
+        .await?;
+    let code = match changed.outcome {
+        Outcome::Created => StatusCode::CREATED,
+        Outcome::Updated | Outcome::Removed => StatusCode::OK,
+    };
+    Ok(accept.changed(server, (part, &changed), code, &warnings))
+}
+
+struct Application<'a> {
+    server: &'a Server,
+    request: &'a ResourceRequest,
+    part: Part,
+    tracker: FieldTracker<'a>,
+    configuration: Value,
+    on_conflict: OnConflict,
+}
+
+impl Application<'_> {
+    fn to_object(&self, current: &Current) -> Result<Next, Status> {
+        let mut live = current.object.clone();
+        let version = current.stored.revision.to_string();
+        metadata_mut(&mut live).insert("resourceVersion".to_owned(), json!(version));
+        let Applied { object, owners } = self.applied(Some(&live))?;
+        let object = match self.part {
+            // Only the replicas of it count, which stand where a Scale has them.
+            Part::Scale => object,
+            _ => self.decoded(object)?,
+        };
+        let owners = Owners::Decided(&owners);
+        finish(owners, (self.request, self.part), current, object)
+    }
+
+    fn to_nothing(&self) -> Result<Next, Status> {
+        let Applied { object, owners } = self.applied(None)?;
+        let mut object = self.decoded(object)?;
+        let request = self.request;
+        if let Some(uid) = metadata_text(&object, "uid") {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object \
+                 was found"
+            );
+            let name = request.object_name();
+            return Err(Status::conflict(request.group_resource(), name, &why));
+        }
+        submitted::refuse_other_name(request, &object)?;
+        create::refuse_foreign_claims(request, &object)?;
+        create::prepare(self.server, request, Owners::Decided(&owners), &mut object);
+        create::check(request, &object)?;
+        Ok(Next::Put(object))
+    }
+
+    fn applied(&self, live: Option<&Value>) -> Result<Applied, Status> {
+        let configuration = match self.part {
+            Part::Scale => &self.for_the_parent(),
+            _ => &self.configuration,
+        };
+        let result = self.tracker.apply(live, configuration, self.on_conflict);
+        result.map_err(|error| match error {
+            ApplyError::Nonconforming(problems) => {
+                let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                self.nonconforming(&told)
+            }
+            ApplyError::Conflicts(conflicts) => conflicting(&conflicts),
+        })
+    }
+
+    /// What a Scale says of the object that it is part of.
+    fn for_the_parent(&self) -> Value {
+        let definition = &self.request.definition;
+        let mut configuration = json!({
+            "apiVersion": definition.api_version(),
+            "kind": definition.kind,
+            "metadata": self.configuration["metadata"],
+        });
+        if let Some(spec) = self.configuration.get("spec") {
+            configuration["spec"] = spec.clone();
+        }
+        configuration
+    }
+
+    fn decoded(&self, object: Value) -> Result<Value, Status> {
+        let ignored = FieldValidation::Ignore;
+        let decoded = submitted::decode_patched(self.server, self.request, object, ignored);
+        decoded.map(|Submitted { object, .. }| object)
+    }
+
+    fn nonconforming(&self, problems: &[String]) -> Status {
+        let namespace = metadata_text(&self.configuration, "namespace").unwrap_or_default();
+        let name = metadata_text(&self.configuration, "name").unwrap_or_default();
+        let kind = Kind::of(&self.configuration);
+        let problems = match problems {
+            [problem] => problem.clone(),
+            many => format!("errors:\n  {}", many.join("\n  ")),
+        };
+        Status::unclassified(format!(
+            "failed to create typed patch object ({namespace}/{name}; {kind}): {problems}"
+        ))
+    }
+}
+
+/// The configuration in a body, if it is for the kind that the path speaks.
+fn decode(
+    request: &ResourceRequest,
+    body: &Bytes,
+    validation: FieldValidation,
+) -> Result<(Value, Vec<String>), Status> {
+    let Document {
+        value,
+        duplicate_fields,
+    } = yaml::decode(body)
+        .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
+    let expected = submitted::expected(request);
+    let wanted = Kind {
+        group: expected.group,
+        version: expected.version,
+        kind: expected.kind,
+    };
+    let found = Kind::of(&value);
+    if found != wanted {
+        return Err(Status::bad_request(format!("invalid object type: {found}")));
+    }
+    if !value["metadata"]["managedFields"].is_null() {
+        return Err(Status::bad_request("metadata.managedFields must be nil"));
+    }
+    let repeated: Vec<String> = duplicate_fields
+        .iter()
+        .map(|field| format!("duplicate field {field:?}"))
+        .collect();
+    match validation {
+        FieldValidation::Strict if !repeated.is_empty() => {
+            let told = repeated.join(", ");
+            let message = format!("error strict decoding patch: {told}");
+            Err(Status::bad_request(message))
+        }
+        FieldValidation::Warn => Ok((value, repeated)),
+        FieldValidation::Ignore | FieldValidation::Strict => Ok((value, Vec::new())),
+    }
+}
+
+/// What a configuration says it is.
+#[derive(PartialEq, Eq)]
+struct Kind<'a> {
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+}
+
+impl<'a> Kind<'a> {
+    fn of(object: &'a Value) -> Self {
+        let api_version = object["apiVersion"].as_str().unwrap_or_default();
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Self {
+            group,
+            version,
+            kind: object["kind"].as_str().unwrap_or_default(),
+        }
+    }
+}
+
+impl fmt::Display for Kind<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            group,
+            version,
+            kind,
+        } = self;
+        write!(formatter, "{group}/{version}, Kind={kind}")
+    }
+}
+
+/// The refusal of an apply that would change fields of others.
+fn conflicting(conflicts: &[Conflict]) -> Status {
+    let causes = conflicts.iter().map(|Conflict { owner, path }| {
+        let message = format!("conflict with {owner}");
+        StatusCause::new("FieldManagerConflict", message, &path.to_string())
+    });
+    let message = match conflicts {
+        [Conflict { owner, path }] => {
+            format!("Apply failed with 1 conflict: conflict with {owner}: {path}")
+        }
+        many => {
+            let by_owner = many.chunk_by(|one, other| one.owner == other.owner);
+            let told = by_owner.map(|conflicts| {
+                let paths = conflicts
+                    .iter()
+                    .map(|conflict| format!("\n- {}", conflict.path));
+                let paths: String = paths.collect();
+                format!("conflicts with {}:{paths}", conflicts[0].owner)
+            });
+            let told = told.collect::<Vec<_>>().join("\n");
+            format!("Apply failed with {} conflicts: {told}", many.len())
+        }
+    };
+    Status::apply_conflict(message, causes.collect())
+}
