@@ -28,12 +28,12 @@ pub(crate) async fn respond(server: &Arc<Server>, request: Request<Incoming>) ->
     }
     let path = request.uri().path().trim_end_matches('/');
     let first = path.split('/').nth(1).unwrap_or_default();
-    match first {
-        "healthz" | "livez" | "readyz" => health::respond(server, path, &query).await,
-        "openapi" => openapi(server, path, &query, request.headers()),
-        "version" => response::json(version::document()),
-        "metrics" => metrics(server),
-        "" | "api" | "apis" => discovery(server, path, request.headers(), &query),
+    match (first, path) {
+        ("healthz" | "livez" | "readyz", _) => health::respond(server, path, &query).await,
+        ("openapi", _) => openapi(server, path, &query, request.headers()),
+        (_, "/version") => response::json(version::document()),
+        (_, "/metrics") => metrics(server),
+        ("" | "api" | "apis", _) => discovery(server, path, request.headers(), &query),
         _ => response::not_found_page(),
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     listener,
     metrics::{KindLabels, Metrics},
     openapi::OpenApi,
-    registry::{Definition, Lifetime, Persistence as Kept, Registry},
+    registry::{Definition, Lifetime, Persistence as Kept, Registry, Verb},
     request::ResourceRequest,
     settings::Settings,
     watch_cache::{KindCache, KindLayout, WatchCaches},
@@ -172,11 +172,12 @@ const NAMESPACES_PREFIX: &str = "/registry/namespaces/";
 /// One layout for each storage prefix; versions of one kind share it.
 fn layouts(registry: &Registry) -> Vec<KindLayout> {
     let mut layouts: Vec<KindLayout> = Vec::new();
-    let stored = registry
+    // A kind that is listed though none of it is kept, such as component statuses, is empty.
+    let listed = registry
         .definitions()
         .iter()
-        .filter(|it| it.persistence == Kept::Stored);
-    for definition in stored {
+        .filter(|it| it.persistence == Kept::Stored || it.verbs.contains(&Verb::List));
+    for definition in listed {
         let known = layouts
             .iter()
             .any(|it| *it.storage_prefix() == *definition.storage_prefix);

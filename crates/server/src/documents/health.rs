@@ -31,10 +31,13 @@ enum State {
 
 /// Answers `/healthz`, `/livez`, `/readyz` and the paths of their checks.
 pub(super) async fn respond(server: &Server, path: &str, query: &Query) -> Response<Body> {
-    let mut parts = path.trim_start_matches('/').split('/');
-    let endpoint = parts.next().unwrap_or_default();
+    let path = path.trim_start_matches('/');
+    let (endpoint, name) = match path.split_once('/') {
+        Some((endpoint, name)) => (endpoint, Some(name)),
+        None => (path, None),
+    };
     let mut checks = checks(server, endpoint).await;
-    if let Some(name) = parts.next() {
+    if let Some(name) = name {
         let found = checks.into_iter().find(|check| check.name == name);
         return found.map_or_else(not_found_page, |check| answer_one(&check));
     }

@@ -150,6 +150,10 @@ impl Registry {
         object: &mut Value,
         body: &[u8],
     ) -> Result<Vec<FieldProblem>, DecodeError> {
+        if object.is_null() {
+            // Go reads null as an object in which nothing is set.
+            *object = Value::Object(Map::new());
+        }
         let given = Identity::read(object).map_err(|why| expected.unrecognized(&why, body))?;
         self.check_identity(&expected, &given)?;
         let Value::Object(members) = object else {

@@ -2,7 +2,7 @@
 
 mod web_socket;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -64,6 +64,9 @@ pub(crate) async fn watch(
 const TOO_MANY_WATCHES: &str = "too many open watches, please try again later";
 /// After how many seconds it may try again.
 const TOO_MANY_WATCHES_RETRY: u32 = 10;
+
+/// The longest life of a watch, whatever it asks for.
+const LIFETIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// The chunks of one stream, each of whole lines.
 enum Frames {
@@ -140,7 +143,7 @@ fn plan(server: &Server, accept: &Accepted, options: &WatchOptions) -> WatchPlan
         format: accept.format.clone(),
         bookmarks,
         bookmark_interval: settings.bookmark_interval,
-        deadline: Instant::now() + lifetime,
+        deadline: Instant::now() + lifetime.min(LIFETIME_MAX),
         clock: settings.clock.clone(),
     }
 }
