@@ -279,13 +279,9 @@ impl Node {
     }
 }
 
-/// Collects branches in any order.
-impl FromIterator<(Step, Branch)> for FieldSet {
-    fn from_iter<I: IntoIterator<Item = (Step, Branch)>>(branches: I) -> Self {
-        let kept = branches
-            .into_iter()
-            .filter(|(_, branch)| !branch.is_empty());
-        let mut nodes: Vec<Node> = kept.map(|(step, branch)| Node { step, branch }).collect();
+impl FieldSet {
+    /// A set of nodes in any order, none of them empty.
+    fn of_nodes(mut nodes: Vec<Node>) -> Self {
         if !nodes.is_sorted_by(|one, other| one.step < other.step) {
             nodes.sort_by(|one, other| one.step.cmp(&other.step));
             nodes = merge_equal(nodes);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Branch, FieldSet, Step,
+    Branch, FieldSet, Node, Step,
     ownership::{Elements, Ownership},
 };
 use crate::schema::{Schema, Shape, TypeId};
@@ -27,7 +27,7 @@ impl Comparison {
             atomic: false,
         };
         let walk = Walk { schema };
-        let found = walk.value(&shape, Pair::Both(earlier, later));
+        let found = walk.both(&shape, earlier, later);
         Self {
             added: found.added.below,
             modified: found.modified.below,
@@ -61,33 +61,6 @@ impl Comparison {
     }
 }
 
-/// A value of the earlier state and its counterpart in the later one.
-#[derive(Clone, Copy)]
-enum Pair<'a> {
-    Added(&'a Value),
-    Removed(&'a Value),
-    Both(&'a Value, &'a Value),
-}
-
-impl<'a> Pair<'a> {
-    fn of(earlier: Option<&'a Value>, later: Option<&'a Value>) -> Option<Self> {
-        match (earlier, later) {
-            (None, None) => None,
-            (None, Some(later)) => Some(Self::Added(later)),
-            (Some(earlier), None) => Some(Self::Removed(earlier)),
-            (Some(earlier), Some(later)) => Some(Self::Both(earlier, later)),
-        }
-    }
-
-    fn split(self) -> (Option<&'a Value>, Option<&'a Value>) {
-        match self {
-            Self::Added(later) => (None, Some(later)),
-            Self::Removed(earlier) => (Some(earlier), None),
-            Self::Both(earlier, later) => (Some(earlier), Some(later)),
-        }
-    }
-}
-
 /// What differs at and below one place.
 #[derive(Default)]
 struct Found {
@@ -96,37 +69,48 @@ struct Found {
     removed: Branch,
 }
 
+impl Found {
+    fn added(branch: Branch) -> Self {
+        Self {
+            added: branch,
+            ..Self::default()
+        }
+    }
+
+    fn removed(branch: Branch) -> Self {
+        Self {
+            removed: branch,
+            ..Self::default()
+        }
+    }
+
+    /// What differs between values that are owned as a whole.
+    fn modified_whole(earlier: &Value, later: &Value) -> Self {
+        let mut found = Self::default();
+        found.modified.is_member = earlier != later;
+        found
+    }
+}
+
 /// What differs below one place, not yet in order.
 #[derive(Default)]
 struct Gathered {
-    added: Vec<(Step, Branch)>,
-    modified: Vec<(Step, Branch)>,
-    removed: Vec<(Step, Branch)>,
+    added: Vec<Node>,
+    modified: Vec<Node>,
+    removed: Vec<Node>,
 }
 
 impl Gathered {
     fn add(&mut self, found: Found, step: impl Fn() -> Step) {
-        let Found {
-            added,
-            modified,
-            removed,
-        } = found;
-        let lists = [
-            (added, &mut self.added),
-            (modified, &mut self.modified),
-            (removed, &mut self.removed),
-        ];
-        for (branch, list) in lists {
-            if !branch.is_empty() {
-                list.push((step(), branch));
-            }
-        }
+        push(&mut self.added, found.added, &step);
+        push(&mut self.modified, found.modified, &step);
+        push(&mut self.removed, found.removed, &step);
     }
 
     fn finish(self) -> Found {
-        let branch = |gathered: Vec<(Step, Branch)>| Branch {
+        let branch = |nodes: Vec<Node>| Branch {
             is_member: false,
-            below: gathered.into_iter().collect(),
+            below: FieldSet::of_nodes(nodes),
         };
         Found {
             added: branch(self.added),
@@ -136,34 +120,74 @@ impl Gathered {
     }
 }
 
+fn push(nodes: &mut Vec<Node>, branch: Branch, step: impl Fn() -> Step) {
+    if !branch.is_empty() {
+        nodes.push(Node {
+            step: step(),
+            branch,
+        });
+    }
+}
+
 struct Walk<'a> {
     schema: &'a Schema,
 }
 
 impl Walk<'_> {
-    fn value(&self, shape: &Shape, pair: Pair<'_>) -> Found {
-        let (earlier, later) = pair.split();
+    /// Compares what both states have at one place.
+    fn both(&self, shape: &Shape, earlier: &Value, later: &Value) -> Found {
         let ownership = Ownership::of(self.schema, shape);
-        let mut found = match ownership {
+        match ownership {
             Ownership::Fields(_) | Ownership::Entries(_) => {
                 match (members(earlier), members(later)) {
                     // Empty and absent are told apart only when there is nothing else to tell.
-                    (None, None) => return whole(pair),
+                    (None, None) => Found::modified_whole(earlier, later),
                     (earlier, later) => self.members(ownership, earlier, later),
                 }
             }
             Ownership::Elements(elements) => match (list(earlier), list(later)) {
-                ([], []) => return whole(pair),
+                ([], []) => Found::modified_whole(earlier, later),
                 (earlier, later) => self.elements(elements, earlier, later),
             },
-            Ownership::Whole => return whole(pair),
-        };
-        match pair {
-            Pair::Added(_) => found.added.is_member = true,
-            Pair::Removed(_) => found.removed.is_member = true,
-            Pair::Both(..) => {}
+            Ownership::Whole => Found::modified_whole(earlier, later),
         }
-        found
+    }
+
+    /// What one state alone has at and below one place.
+    fn alone(&self, shape: Option<&Shape>, value: &Value) -> Branch {
+        let ownership = shape.map_or(Ownership::Whole, |shape| Ownership::of(self.schema, shape));
+        let below = match (ownership, value) {
+            (Ownership::Fields(_) | Ownership::Entries(_), Value::Object(members)) => {
+                let nodes = members.iter().map(|(name, value)| Node {
+                    step: Step::field(name),
+                    branch: self.alone(ownership.member(name), value),
+                });
+                FieldSet::of_nodes(nodes.collect())
+            }
+            (Ownership::Elements(elements), Value::Array(list)) => {
+                let sorted = elements.sorted(list);
+                let groups = sorted.chunk_by(|(one, _), (other, _)| one == other);
+                let nodes = groups.map(|group| Node {
+                    step: group[0].0.clone(),
+                    branch: self.all_alone(elements, group).unwrap_or_default(),
+                });
+                FieldSet::of_nodes(nodes.collect())
+            }
+            _ => FieldSet::default(),
+        };
+        Branch {
+            is_member: true,
+            below,
+        }
+    }
+
+    /// What one state alone has at a step; elements that cannot be told apart are one value.
+    fn all_alone(&self, elements: Elements<'_>, group: &[(Step, &Value)]) -> Option<Branch> {
+        match group {
+            [] => None,
+            [(_, value)] => Some(self.alone(Some(elements.shape), value)),
+            _ => Some(Branch::member()),
+        }
     }
 
     fn members(
@@ -173,22 +197,20 @@ impl Walk<'_> {
         later: Option<&Map<String, Value>>,
     ) -> Found {
         let mut gathered = Gathered::default();
-        let in_earlier = earlier.into_iter().flatten();
-        let before =
-            in_earlier.map(|(name, value)| (name, Some(value), later.and_then(|it| it.get(name))));
-        let in_later = later.into_iter().flatten();
-        let only_later =
-            in_later.filter(|(name, _)| !earlier.is_some_and(|it| it.contains_key(*name)));
-        let after = only_later.map(|(name, value)| (name, None, Some(value)));
-        for (name, earlier, later) in before.chain(after) {
-            let Some(pair) = Pair::of(earlier, later) else {
-                continue;
-            };
-            let found = match ownership.member(name) {
-                Some(shape) => self.value(shape, pair),
-                None => whole(pair),
+        for (name, before) in earlier.into_iter().flatten() {
+            let shape = ownership.member(name);
+            let found = match (later.and_then(|later| later.get(name)), shape) {
+                (None, shape) => Found::removed(self.alone(shape, before)),
+                (Some(after), Some(shape)) => self.both(shape, before, after),
+                (Some(after), None) => Found::modified_whole(before, after),
             };
             gathered.add(found, || Step::field(name));
+        }
+        for (name, after) in later.into_iter().flatten() {
+            if !earlier.is_some_and(|earlier| earlier.contains_key(name)) {
+                let found = Found::added(self.alone(ownership.member(name), after));
+                gathered.add(found, || Step::field(name));
+            }
         }
         gathered.finish()
     }
@@ -201,15 +223,14 @@ impl Walk<'_> {
         let (mut earlier, mut later) = (&earlier[..], &later[..]);
         let mut gathered = Gathered::default();
         while let Some(step) = next_step(earlier, later) {
-            let ours = take_equal(&mut earlier, &step);
-            let theirs = take_equal(&mut later, &step);
-            gathered.add(self.element(elements, ours, theirs), || step.clone());
+            let before = take_equal(&mut earlier, &step);
+            let after = take_equal(&mut later, &step);
+            gathered.add(self.element(elements, before, after), || step.clone());
         }
         gathered.finish()
     }
 
-    /// Compares what the two states have at one step. Elements that cannot be told apart are one
-    /// value together.
+    /// Compares what the two states have at one step.
     fn element(
         &self,
         elements: Elements<'_>,
@@ -217,56 +238,27 @@ impl Walk<'_> {
         later: &[(Step, &Value)],
     ) -> Found {
         match (earlier, later) {
-            ([] | [_], [] | [_]) => {
-                let pair = Pair::of(first(earlier), first(later));
-                pair.map_or_else(Found::default, |pair| self.value(elements.shape, pair))
-            }
+            ([(_, earlier)], [(_, later)]) => self.both(elements.shape, earlier, later),
             ([_, _, ..], [_, _, ..]) => {
                 let mut found = Found::default();
                 found.modified.is_member = earlier != later;
                 found
             }
-            ([_, _, ..], _) => {
-                let now = first(later).map(Pair::Added);
-                let mut found =
-                    now.map_or_else(Found::default, |pair| self.value(elements.shape, pair));
-                found.removed.is_member = true;
-                found
-            }
-            _ => {
-                let before = first(earlier).map(Pair::Removed);
-                let mut found =
-                    before.map_or_else(Found::default, |pair| self.value(elements.shape, pair));
-                found.added.is_member = true;
-                found
-            }
+            _ => Found {
+                added: self.all_alone(elements, later).unwrap_or_default(),
+                modified: Branch::default(),
+                removed: self.all_alone(elements, earlier).unwrap_or_default(),
+            },
         }
     }
 }
 
-/// Compares values that are owned as a whole.
-fn whole(pair: Pair<'_>) -> Found {
-    let mut found = Found::default();
-    match pair {
-        Pair::Added(_) => found.added.is_member = true,
-        Pair::Removed(_) => found.removed.is_member = true,
-        Pair::Both(earlier, later) => found.modified.is_member = earlier != later,
-    }
-    found
+fn members(value: &Value) -> Option<&Map<String, Value>> {
+    value.as_object().filter(|members| !members.is_empty())
 }
 
-fn members(value: Option<&Value>) -> Option<&Map<String, Value>> {
-    value?.as_object().filter(|members| !members.is_empty())
-}
-
-fn list(value: Option<&Value>) -> &[Value] {
-    value
-        .and_then(Value::as_array)
-        .map_or(&[], |elements| elements.as_slice())
-}
-
-fn first<'a>(states: &[(Step, &'a Value)]) -> Option<&'a Value> {
-    states.first().map(|(_, value)| *value)
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], |elements| elements.as_slice())
 }
 
 fn next_step(earlier: &[(Step, &Value)], later: &[(Step, &Value)]) -> Option<Step> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Branch, FieldSet, Step};
+use super::{Branch, FieldSet, Node, Step};
 
 /// The key that stands for a field itself, beside those for what is below it.
 const SELF: &str = ".";
@@ -27,6 +27,26 @@ impl FieldSet {
         Value::Object(self.members().collect())
     }
 
+    /// Whether a field of this set is in a set that [`Self::to_fields_v1`] wrote.
+    pub fn intersects_written(&self, fields: &Value) -> bool {
+        self.nodes.iter().any(|node| {
+            fields.get(node.step.to_key()).is_some_and(|found| {
+                (node.branch.is_member && is_member(found))
+                    || node.branch.below.intersects_written(found)
+            })
+        })
+    }
+
+    /// Whether all fields of this set are in a set that [`Self::to_fields_v1`] wrote.
+    pub fn is_within_written(&self, fields: &Value) -> bool {
+        self.nodes.iter().all(|node| {
+            fields.get(node.step.to_key()).is_some_and(|found| {
+                (!node.branch.is_member || is_member(found))
+                    && node.branch.below.is_within_written(found)
+            })
+        })
+    }
+
     fn members(&self) -> impl Iterator<Item = (String, Value)> {
         self.nodes
             .iter()
@@ -37,7 +57,7 @@ impl FieldSet {
 /// A field with nothing below it is in the set, whether it says so or not.
 fn read(members: &Map<String, Value>) -> Result<Branch, FieldsError> {
     let mut says_so = false;
-    let mut branches = Vec::with_capacity(members.len());
+    let mut nodes = Vec::with_capacity(members.len());
     for (key, value) in members {
         if key == SELF {
             says_so = true;
@@ -49,11 +69,18 @@ fn read(members: &Map<String, Value>) -> Result<Branch, FieldsError> {
         let Value::Object(members) = value else {
             return Err(FieldsError(format!("{key:?} leads to {value}")));
         };
-        branches.push((step, read(members)?));
+        let branch = read(members)?;
+        nodes.push(Node { step, branch });
     }
-    let below: FieldSet = branches.into_iter().collect();
+    let below = FieldSet::of_nodes(nodes);
     let is_member = says_so || below.is_empty();
     Ok(Branch { is_member, below })
+}
+
+fn is_member(written: &Value) -> bool {
+    written
+        .as_object()
+        .is_some_and(|members| members.is_empty() || members.contains_key(SELF))
 }
 
 fn write(branch: &Branch) -> Value {

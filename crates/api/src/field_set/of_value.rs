@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Branch, FieldSet, Step,
+    Branch, FieldSet, Node, Step,
     ownership::{Elements, Ownership},
 };
 use crate::schema::{Schema, Shape, TypeId};
@@ -34,30 +34,36 @@ fn branch(schema: &Schema, shape: &Shape, value: &Value) -> Branch {
 }
 
 fn of_members(schema: &Schema, ownership: Ownership<'_>, members: &Map<String, Value>) -> FieldSet {
-    let branches = members.iter().map(|(name, value)| {
+    let nodes = members.iter().filter_map(|(name, value)| {
         let mut branch = match ownership.member(name) {
             Some(shape) => branch(schema, shape, value),
             None => Branch::member(),
         };
         let says_nothing = value.is_null() || value.as_object().is_some_and(Map::is_empty);
         branch.is_member |= says_nothing || matches!(ownership, Ownership::Entries(_));
-        (Step::field(name), branch)
+        (!branch.is_empty()).then(|| Node {
+            step: Step::field(name),
+            branch,
+        })
     });
-    branches.collect()
+    FieldSet::of_nodes(nodes.collect())
 }
 
 /// Elements that cannot be told apart are owned together, as a whole.
 fn of_list(schema: &Schema, elements: Elements<'_>, list: &[Value]) -> FieldSet {
     let sorted = elements.sorted(list);
     let groups = sorted.chunk_by(|(one, _), (other, _)| one == other);
-    let branches = groups.map(|group| {
+    let nodes = groups.map(|group| {
         let (step, value) = &group[0];
         let mut branch = match group {
             [_] => branch(schema, elements.shape, value),
             _ => Branch::default(),
         };
         branch.is_member = true;
-        (step.clone(), branch)
+        Node {
+            step: step.clone(),
+            branch,
+        }
     });
-    branches.collect()
+    FieldSet::of_nodes(nodes.collect())
 }

@@ -47,6 +47,7 @@ impl Step {
         let (sign, rest) = text.split_once(':').ok_or_else(malformed)?;
         let step = match sign {
             "f" => Self::field(rest),
+            "k" if is_plain_pair(rest) => Self::Keys(rest.into()),
             "k" => {
                 let keys: Map<String, Value> =
                     serde_json::from_str(rest).map_err(|_| malformed())?;
@@ -87,6 +88,25 @@ impl fmt::Display for Step {
             Self::Index(index) => write!(formatter, "[{index}]"),
         }
     }
+}
+
+/// Whether this is one key with a plain text or number, which is written in one way only.
+fn is_plain_pair(keys: &str) -> bool {
+    let pair = keys
+        .strip_prefix("{\"")
+        .and_then(|rest| rest.strip_suffix('}'));
+    let Some((name, value)) = pair.and_then(|pair| pair.split_once("\":")) else {
+        return false;
+    };
+    let is_plain = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-./_".contains(&byte))
+    };
+    let text = value
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    let is_number = || !value.starts_with('0') && value.bytes().all(|byte| byte.is_ascii_digit());
+    is_plain(name) && text.map_or_else(|| is_number() && !value.is_empty(), is_plain)
 }
 
 fn into_text(bytes: Vec<u8>) -> Box<str> {

@@ -75,6 +75,37 @@ fn keys_are_the_same_whatever_their_order_and_white_space() {
 }
 
 #[test]
+fn keys_of_every_form_are_read() {
+    for keys in [
+        r#"{"name":"x"}"#,
+        r#"{"port":80}"#,
+        r#"{"port":0}"#,
+        r#"{"ratio":1.5}"#,
+        r#"{"name":"a b"}"#,
+        r#"{"name":"\"é"}"#,
+        r#"{"a":"1","b":true}"#,
+        r#"{"name":""}"#,
+    ] {
+        let keys: Value = serde_json::from_str(keys).unwrap();
+        let step = format!("k:{keys}");
+        let expected = Step::keys(keys.as_object().unwrap().iter().map(|(k, v)| (&**k, v)));
+        let read = set(json!({ step: {} }));
+        assert!(read.contains(&[expected]), "{keys}");
+    }
+    for broken in [
+        r#"k:{"a":}"#,
+        r#"k:{"a":1"#,
+        r#"k:{"a":01}"#,
+        r#"k:{"a":x}"#,
+    ] {
+        assert!(
+            FieldSet::from_fields_v1(&json!({ broken: {} })).is_err(),
+            "{broken}"
+        );
+    }
+}
+
+#[test]
 fn steps_of_another_kind_are_left_out_and_broken_ones_refused() {
     assert_eq!(set(json!({"x:y": {}, "f:a": {}})), set(json!({"f:a": {}})));
     for broken in [
@@ -274,6 +305,14 @@ proptest! {
         prop_assert_eq!(one.intersects(&other), !one.clone().intersection(&other).is_empty());
         let apart = one.clone().difference(&other).union(one.clone().intersection(&other));
         prop_assert_eq!(apart, one);
+    }
+
+    #[test]
+    fn what_is_written_answers_as_what_is_read(one in sets(), other in sets()) {
+        let written = other.to_fields_v1();
+        prop_assert_eq!(one.intersects_written(&written), one.intersects(&other));
+        let rest = one.clone().difference(&other);
+        prop_assert_eq!(one.is_within_written(&written), rest.is_empty());
     }
 
     #[test]

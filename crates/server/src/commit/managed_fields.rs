@@ -5,13 +5,14 @@
 
 mod apply;
 mod entry;
+mod fields;
 mod last_applied;
 mod ledger;
 mod reach;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
 
 use jiff::Timestamp;
 use listwatch_api::field_set::{Comparison, FieldSet};
@@ -30,7 +31,9 @@ pub(crate) use entry::manager_name;
 const MEMBER: &str = "managedFields";
 
 /// Fields that nobody owns, because the server alone decides about them.
-const NOBODYS: [&[&str]; 12] = [
+static NOBODYS: LazyLock<FieldSet> = LazyLock::new(|| FieldSet::of_names(&NOBODYS_NAMES));
+
+const NOBODYS_NAMES: [&[&str]; 12] = [
     &["apiVersion"],
     &["kind"],
     &["metadata"],
@@ -73,7 +76,7 @@ impl Owners<'_> {
     pub(crate) fn settle_new(self, object: &mut Value) {
         match self {
             Self::Changers(tracker) => tracker.track_create(object),
-            Self::Decided(ledger) => put_back(object, ledger.encode()),
+            Self::Decided(ledger) => put_back(object, ledger.clone().encode()),
         }
     }
 
@@ -83,11 +86,11 @@ impl Owners<'_> {
             Self::Changers(tracker) => tracker.track_update(current, next),
             Self::Decided(ledger) => {
                 let stored = metadata(current).get(MEMBER);
-                let known = stored.and_then(Ledger::decode).unwrap_or_default();
+                let known = Ledger::decode_stored(stored.cloned().unwrap_or_default());
                 let is_known = ledger.equals_but_for_times(&known) && same_content(current, next);
                 let entries = match is_known {
                     true => stored.cloned(),
-                    false => ledger.encode(),
+                    false => ledger.clone().encode(),
                 };
                 put_back(next, entries);
             }
@@ -111,7 +114,7 @@ impl FieldTracker<'_> {
     pub(crate) fn track_create(&self, object: &mut Value) {
         let ledger = match self.claim(object, None) {
             Claim::Submitted(ledger) => ledger,
-            Claim::Stored | Claim::Forgotten => Ledger::default(),
+            Claim::Nothing | Claim::Stored(_) | Claim::Forgotten => Ledger::default(),
         };
         let changed = self.compare(self.definition, Earlier::Nothing, object);
         self.record(ledger, changed, Earlier::Nothing, object);
@@ -125,38 +128,37 @@ impl FieldTracker<'_> {
         let claim = self.claim(next, stored);
         let earlier = Earlier::State(current);
         let changed = self.compare(self.definition, earlier, next);
-        let ledger = match (claim, stored) {
-            (Claim::Forgotten, _) | (Claim::Stored, None) => return,
-            (Claim::Stored, Some(stored)) if changed.is_empty() => {
-                return put_back(next, Some(stored.clone()));
-            }
-            (Claim::Stored, Some(stored)) => Ledger::decode(stored).unwrap_or_default(),
+        let entries = match (claim, stored) {
+            (Claim::Forgotten, _) | (Claim::Nothing, None) => return,
+            (Claim::Stored(entries), _) => entries,
+            (Claim::Nothing, Some(stored)) => stored.clone(),
             (Claim::Submitted(ledger), stored) => {
-                let known = stored.filter(|stored| {
-                    let known = Ledger::decode(stored).unwrap_or_default();
-                    changed.is_empty() && ledger.equals_but_for_times(&known)
-                });
-                if let Some(stored) = known {
-                    return put_back(next, Some(stored.clone()));
+                let known = Ledger::decode_stored(stored.cloned().unwrap_or_default());
+                if !changed.is_empty() || !ledger.equals_but_for_times(&known) {
+                    return self.record(ledger, changed, earlier, next);
                 }
-                ledger
+                stored.cloned().unwrap_or_default()
             }
         };
-        self.record(ledger, changed, earlier, next);
+        if changed.is_empty() {
+            return put_back(next, Some(entries));
+        }
+        self.record(Ledger::decode_stored(entries), changed, earlier, next);
     }
 
     /// What the client says about the owners, which leaves the object.
     fn claim(&self, object: &mut Value, stored: Option<&Value>) -> Claim {
         match metadata_mut(object).remove(MEMBER) {
+            Some(entries) if Some(&entries) == stored => Claim::Stored(entries),
             // Only the object itself is a place to say who owns what.
-            Some(entries) if self.subresource.is_none() && Some(&entries) != stored => {
+            Some(entries) if self.subresource.is_none() => {
                 if entries == json!([]) || entries == json!([{}]) {
                     return Claim::Forgotten;
                 }
                 let submitted = Ledger::decode(&entries).filter(|ledger| !ledger.is_empty());
-                submitted.map_or(Claim::Stored, Claim::Submitted)
+                submitted.map_or(Claim::Nothing, Claim::Submitted)
             }
-            _ => Claim::Stored,
+            _ => Claim::Nothing,
         }
     }
 
@@ -168,16 +170,16 @@ impl FieldTracker<'_> {
         earlier: Earlier<'_>,
         later: &mut Value,
     ) {
-        let own_version = self.definition.api_version();
-        ledger.take_away(|version| {
-            if version == own_version {
+        let writer = self.writer();
+        ledger.take_away(&writer, |version| {
+            if version == writer.api_version {
                 return Some(changed.clone());
             }
             Some(self.compare(self.version(version)?, earlier, later))
         });
         let taken = changed.added.union(changed.modified);
         if !taken.is_empty() {
-            ledger.give(self.writer(), taken, self.time());
+            ledger.give(writer, taken, self.time());
         }
         ledger.cap();
         put_back(later, ledger.encode());
@@ -221,7 +223,7 @@ impl FieldTracker<'_> {
         };
         Comparison::between(self.registry.schema(), type_id, earlier, later)
             .without(&reach::out_of_reach(definition, self.subresource))
-            .without_exactly(&FieldSet::of_names(&NOBODYS))
+            .without_exactly(&NOBODYS)
     }
 
     fn served<'b>(&self, conversion: Conversion, stored: &'b Value) -> Cow<'b, Value> {
@@ -261,7 +263,9 @@ impl FieldTracker<'_> {
 /// What a client says about the owners.
 enum Claim {
     /// Nothing.
-    Stored,
+    Nothing,
+    /// What is stored.
+    Stored(Value),
     /// They are to be forgotten.
     Forgotten,
     /// They are these.

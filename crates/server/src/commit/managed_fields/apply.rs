@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     Earlier, FieldTracker, MEMBER, NOBODYS,
     entry::{Entry, Manager, Operation},
+    fields::Fields,
     last_applied,
     ledger::Ledger,
     reach,
@@ -121,10 +122,11 @@ impl FieldTracker<'_> {
         let live = without_owners(live);
         let out_of_reach = reach::out_of_reach(self.definition, self.subresource);
         let stated = FieldSet::of_value(schema, type_id, applied);
+        let stated = stated.difference_with_all_below(&out_of_reach);
         let own = Entry {
             manager: self.applier(),
             time: self.time(),
-            fields: stated.difference_with_all_below(&out_of_reach),
+            fields: Fields::Read(stated.clone()),
         };
         let before = owners.take(&own.manager);
         let merged = merge(schema, type_id, &live, applied);
@@ -137,8 +139,8 @@ impl FieldTracker<'_> {
         if on_conflict == OnConflict::Refuse && !conflicts.is_empty() {
             return Err(ApplyError::Conflicts(conflicts));
         }
-        owners.take_away(|version| changes.get(version).cloned());
-        let fields = own.fields.difference(&FieldSet::of_names(&NOBODYS));
+        owners.take_away(&own.manager, |version| changes.get(version).cloned());
+        let fields = stated.difference(&NOBODYS);
         if !fields.is_empty() {
             owners.give(own.manager, fields, own.time);
         }
@@ -150,21 +152,20 @@ impl FieldTracker<'_> {
         let Some(live) = live else {
             return Ledger::default();
         };
-        let stored = metadata(live).get(MEMBER).and_then(Ledger::decode);
-        stored
-            .filter(|ledger| !ledger.is_empty())
-            .unwrap_or_else(|| {
-                let found = self.compare(self.definition, Earlier::Nothing, live);
-                let mut ledger = Ledger::default();
-                let manager = Manager {
-                    name: BEFORE_FIRST_APPLY.to_owned(),
-                    ..self.writer()
-                };
-                if !found.added.is_empty() {
-                    ledger.give(manager, found.added, self.time());
-                }
-                ledger
-            })
+        let stored = metadata(live).get(MEMBER).cloned().unwrap_or_default();
+        let mut ledger = Ledger::decode_stored(stored);
+        if ledger.is_empty() {
+            let found = self.compare(self.definition, Earlier::Nothing, live);
+            let manager = Manager {
+                name: BEFORE_FIRST_APPLY.to_owned(),
+                ..self.writer()
+            };
+            let fields = found.added.union(found.modified);
+            if !fields.is_empty() {
+                ledger.give(manager, fields, self.time());
+            }
+        }
+        ledger
     }
 
     fn applier(&self) -> Manager {
@@ -204,11 +205,11 @@ impl FieldTracker<'_> {
             return merged;
         };
         let merged = self.convert(self.definition, home, &merged).into_owned();
-        let last = self.with_named_fields(home, before.fields.clone());
+        let last = self.with_named_fields(home, before.fields.as_set().into_owned());
         let mut owned: BTreeMap<&str, FieldSet> = BTreeMap::new();
         for entry in owners {
             let version = owned.entry(&entry.manager.api_version).or_default();
-            *version = std::mem::take(version).union(entry.fields.clone());
+            *version = std::mem::take(version).union(entry.fields.as_set().into_owned());
         }
         let mut pruned = self.remove(home, &last, merged.clone());
         for (version, owned) in owned {
@@ -274,7 +275,7 @@ fn conflicts(owners: &Ledger, changes: &BTreeMap<String, Comparison>) -> Vec<Con
             continue;
         };
         let changed = changed.added.union(changed.modified);
-        let fields = changed.intersection(&entry.fields);
+        let fields = changed.intersection(&entry.fields.as_set());
         if !fields.is_empty() {
             found.push((entry.manager.to_string(), fields));
         }

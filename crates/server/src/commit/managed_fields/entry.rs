@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use listwatch_api::{field_set::FieldSet, go_text, timestamp};
 use serde_json::{Value, json};
 
+use super::fields::Fields;
+
 /// The only form of sets of fields.
 const FIELDS_TYPE: &str = "FieldsV1";
 
@@ -41,7 +43,7 @@ pub(super) struct Entry {
     pub(super) manager: Manager,
     /// When it last changed a field.
     pub(super) time: Option<Timestamp>,
-    pub(super) fields: FieldSet,
+    pub(super) fields: Fields,
 }
 
 impl Operation {
@@ -82,8 +84,20 @@ impl fmt::Display for Manager {
 }
 
 impl Entry {
-    /// Reads an entry; `None` when it breaks the rules.
+    /// Reads an entry that a client sent; `None` when it breaks the rules.
     pub(super) fn decode(entry: &Value) -> Option<Self> {
+        let fields = entry.get("fieldsV1").unwrap_or(&Value::Null);
+        let fields = Fields::Read(FieldSet::from_fields_v1(fields).ok()?);
+        Self::decode_about(entry, fields)
+    }
+
+    /// Reads an entry that this server wrote.
+    pub(super) fn decode_stored(mut entry: Value) -> Option<Self> {
+        let fields = entry.get_mut("fieldsV1").map(Value::take)?;
+        Self::decode_about(&entry, Fields::Written(fields))
+    }
+
+    fn decode_about(entry: &Value, fields: Fields) -> Option<Self> {
         let text = |member: &str| entry.get(member).and_then(Value::as_str);
         let operation = match text("operation")? {
             "Apply" => Operation::Apply,
@@ -96,7 +110,6 @@ impl Entry {
             Some(time) => Some(timestamp::parse_seconds(time).ok()?),
             None => None,
         };
-        let fields = entry.get("fieldsV1").unwrap_or(&Value::Null);
         Some(Self {
             manager: Manager {
                 name: text("manager").unwrap_or_default().to_owned(),
@@ -107,25 +120,25 @@ impl Entry {
                     .map(str::to_owned),
             },
             time,
-            fields: FieldSet::from_fields_v1(fields).ok()?,
+            fields,
         })
     }
 
     /// Writes an entry.
-    pub(super) fn encode(&self) -> Value {
+    pub(super) fn encode(self) -> Value {
         let Manager {
             name,
             operation,
             api_version,
             subresource,
-        } = &self.manager;
+        } = self.manager;
         let mut entry = json!({
             "manager": name,
             "operation": operation.as_str(),
             "apiVersion": api_version,
             "fieldsType": FIELDS_TYPE,
         });
-        entry["fieldsV1"] = self.fields.to_fields_v1();
+        entry["fieldsV1"] = self.fields.encode();
         if let Some(time) = self.time {
             entry["time"] = json!(timestamp::format_seconds(time));
         }

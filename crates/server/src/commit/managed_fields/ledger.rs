@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use listwatch_api::field_set::{Comparison, FieldSet};
 use serde_json::Value;
 
-use super::entry::{Entry, Manager, Operation};
+use super::{
+    entry::{Entry, Manager, Operation},
+    fields::Fields,
+};
 
 /// Entries of one object that come from changes. The oldest of more are thrown together.
 const UPDATE_ENTRIES_MAX: usize = 10;
@@ -21,7 +24,18 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Reads `metadata.managedFields`; `None` when it breaks the rules.
+    /// Reads `metadata.managedFields` as this server wrote it.
+    pub(super) fn decode_stored(entries: Value) -> Self {
+        let Value::Array(entries) = entries else {
+            return Self::default();
+        };
+        let read: Option<Vec<Entry>> = entries.into_iter().map(Entry::decode_stored).collect();
+        Self {
+            entries: read.unwrap_or_default(),
+        }
+    }
+
+    /// Reads `metadata.managedFields` as a client sent it; `None` when it breaks the rules.
     pub(super) fn decode(entries: &Value) -> Option<Self> {
         let mut ledger = Self::default();
         for entry in entries.as_array()? {
@@ -31,10 +45,9 @@ impl Ledger {
     }
 
     /// Writes `metadata.managedFields`, those who apply first, then by age; `None` for no owners.
-    pub(super) fn encode(&self) -> Option<Value> {
-        let mut entries: Vec<&Entry> = self.entries.iter().collect();
-        entries.sort_by(|one, other| in_order(one, other));
-        let entries: Vec<Value> = entries.into_iter().map(Entry::encode).collect();
+    pub(super) fn encode(mut self) -> Option<Value> {
+        self.entries.sort_by(in_order);
+        let entries: Vec<Value> = self.entries.into_iter().map(Entry::encode).collect();
         (!entries.is_empty()).then_some(Value::Array(entries))
     }
 
@@ -51,23 +64,28 @@ impl Ledger {
         self.entries.len() == other.entries.len() && self.entries.iter().all(has_same)
     }
 
-    /// Takes what changed from its owners. `changes` says what changed, as a version shows it;
-    /// what is owned in a version that is not served any more is forgotten.
-    pub(super) fn take_away(&mut self, mut changes: impl FnMut(&str) -> Option<Comparison>) {
-        let mut by_version: BTreeMap<String, Option<FieldSet>> = BTreeMap::new();
+    /// Takes what changed from its owners. The writer loses only what is gone, since it owns the
+    /// rest afterwards. `changes` says what changed, as a version shows it; what is owned in a
+    /// version that is not served any more is forgotten.
+    pub(super) fn take_away(
+        &mut self,
+        writer: &Manager,
+        mut changes: impl FnMut(&str) -> Option<Comparison>,
+    ) {
+        let mut by_version: BTreeMap<String, Option<Comparison>> = BTreeMap::new();
         for entry in &mut self.entries {
             let version = &entry.manager.api_version;
-            let changed = by_version.entry(version.clone()).or_insert_with(|| {
-                let Comparison {
-                    added,
-                    modified,
-                    removed,
-                } = changes(version)?;
-                Some(added.union(modified).union(removed))
-            });
-            let fields = std::mem::take(&mut entry.fields);
-            if let Some(changed) = changed {
-                entry.fields = fields.difference(changed);
+            if !by_version.contains_key(version) {
+                by_version.insert(version.clone(), changes(version));
+            }
+            let Some(Some(changed)) = by_version.get(version) else {
+                entry.fields = Fields::Read(FieldSet::default());
+                continue;
+            };
+            entry.fields.remove(&changed.removed);
+            if !entry.manager.is(writer) {
+                entry.fields.remove(&changed.added);
+                entry.fields.remove(&changed.modified);
             }
         }
         self.entries.retain(|entry| !entry.fields.is_empty());
@@ -77,13 +95,13 @@ impl Ledger {
     pub(super) fn give(&mut self, manager: Manager, fields: FieldSet, time: Option<Timestamp>) {
         match self.find_mut(&manager) {
             Some(entry) => {
-                entry.fields = std::mem::take(&mut entry.fields).union(fields);
+                entry.fields.add(fields);
                 entry.time = time;
             }
             None => self.entries.push(Entry {
                 manager,
                 time,
-                fields,
+                fields: Fields::Read(fields),
             }),
         }
     }
@@ -125,7 +143,7 @@ impl Ledger {
                     bucket.manager.name = ANCIENT.to_owned();
                     bucket.manager.subresource = None;
                     bucket.time = entry.time;
-                    bucket.fields = std::mem::take(&mut bucket.fields).union(entry.fields);
+                    bucket.fields.add(entry.fields.as_set().into_owned());
                     surplus -= 1;
                 }
             }
@@ -139,7 +157,7 @@ impl Ledger {
     fn put(&mut self, entry: Entry) {
         match self.find_mut(&entry.manager) {
             Some(known) => {
-                known.fields = std::mem::take(&mut known.fields).union(entry.fields);
+                known.fields.add(entry.fields.as_set().into_owned());
                 known.time = known.time.max(entry.time);
             }
             None => self.entries.push(entry),

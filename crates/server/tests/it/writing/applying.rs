@@ -165,9 +165,8 @@ async fn a_configuration_may_name_the_version_it_is_for() {
 async fn an_autoscaler_moves_between_versions_with_its_owner() {
     let server = start_server().await;
     let path = |version: &str| {
-        format!(
-            "/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers/h?fieldManager=m"
-        )
+        let kind = "namespaces/default/horizontalpodautoscalers";
+        format!("/apis/autoscaling/{version}/{kind}/h?fieldManager=m")
     };
     let configuration = |version: &str, spec: Value| {
         let api_version = format!("autoscaling/{version}");
