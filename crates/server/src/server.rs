@@ -127,13 +127,6 @@ impl Server {
             .ok_or_else(Status::unknown_resource)
     }
 
-    /// The namespaces.
-    pub(crate) fn namespaces(&self) -> KindCache {
-        self.caches
-            .kind(NAMESPACES_PREFIX)
-            .expect("namespaces are always served")
-    }
-
     /// Where the object with this name is written.
     pub(crate) fn destination(
         &self,
@@ -165,9 +158,6 @@ impl Server {
         }
     }
 }
-
-/// Where namespaces are stored.
-const NAMESPACES_PREFIX: &str = "/registry/namespaces/";
 
 /// One layout for each storage prefix; versions of one kind share it.
 fn layouts(registry: &Registry) -> Vec<KindLayout> {

@@ -1,24 +1,22 @@
 //! Content lives in namespaces that exist and are not being deleted.
 
 use listwatch_api::{GroupResource, Status};
+use listwatch_store::{KeyRange, Read};
 use serde::{Deserialize, de::IgnoredAny};
 
-use crate::{request::ResourceRequest, server::Server, watch_cache::Snapshot};
+use crate::{request::ResourceRequest, server::Server};
 
 const NAMESPACES: GroupResource<'static> = GroupResource::new("", "namespaces");
 
 /// Namespaces that nobody may delete, because clients and the server itself count on them.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// Whether a namespace can take a new object.
-#[derive(Debug, PartialEq, Eq)]
-enum NamespaceState {
-    Active,
-    Terminating,
-    Missing,
-}
+/// Where namespaces are stored.
+const STORAGE_PREFIX: &str = "/registry/namespaces/";
 
 /// Refuses an object whose namespace is missing or going away.
+///
+/// Asks the store itself: whoever has deleted a namespace may count on it.
 pub(crate) async fn namespace_accepts(
     server: &Server,
     request: &ResourceRequest,
@@ -27,21 +25,23 @@ pub(crate) async fn namespace_accepts(
     let Some(namespace) = &request.namespace else {
         return Ok(());
     };
-    let cache = server.namespaces();
-    let mut state = state_of(&cache.latest(), namespace);
-    if state == NamespaceState::Missing {
-        // It may have been created a moment ago; only the newest state can say that it was not.
-        state = state_of(&cache.fresh().await.map_err(Status::from)?, namespace);
-    }
-    match state {
-        NamespaceState::Active => Ok(()),
-        NamespaceState::Missing => Err(Status::not_found(NAMESPACES, namespace)),
-        NamespaceState::Terminating => Err(Status::namespace_terminating(
-            request.group_resource(),
+    let key = format!("{STORAGE_PREFIX}{namespace}");
+    let read = server.store.read(Read::newest(KeyRange::single(key)));
+    let page = read
+        .await
+        .map_err(|error| Status::service_unavailable(error.to_string()))?;
+    let Some(entry) = page.entries.first() else {
+        return Err(Status::not_found(NAMESPACES, namespace));
+    };
+    if is_terminating(&entry.value) {
+        let resource = request.group_resource();
+        return Err(Status::namespace_terminating(
+            resource,
             object_name,
             namespace,
-        )),
+        ));
     }
+    Ok(())
 }
 
 /// Refuses to delete a namespace that every cluster must have.
@@ -54,18 +54,9 @@ pub(crate) fn refuse_to_delete(request: &ResourceRequest, name: &str) -> Result<
     Ok(())
 }
 
-fn state_of(namespaces: &Snapshot, name: &str) -> NamespaceState {
-    let Some(found) = namespaces.get(None, name) else {
-        return NamespaceState::Missing;
-    };
-    match serde_json::from_slice::<Namespace>(found.stored().value()) {
-        Ok(Namespace {
-            metadata: Marks {
-                deletion_timestamp: Some(_),
-            },
-        }) => NamespaceState::Terminating,
-        Ok(_) | Err(_) => NamespaceState::Active,
-    }
+fn is_terminating(namespace: &[u8]) -> bool {
+    serde_json::from_slice::<Namespace>(namespace)
+        .is_ok_and(|namespace| namespace.metadata.deletion_timestamp.is_some())
 }
 
 /// The one thing that matters here of a namespace.
@@ -78,4 +69,16 @@ struct Namespace {
 #[serde(rename_all = "camelCase")]
 struct Marks {
     deletion_timestamp: Option<IgnoredAny>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_goes_away_once_it_is_marked() {
+        assert!(!is_terminating(br#"{"metadata":{"name":"a"}}"#));
+        let marked = br#"{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}}"#;
+        assert!(is_terminating(marked));
+    }
 }

@@ -79,6 +79,14 @@ pub(crate) struct WatchStream {
     /// The revision that the client was last told of by a bookmark, or began at.
     told: Revision,
     next_bookmark: Instant,
+    silence: Silence,
+}
+
+/// Whether a stream has carried anything yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Silence {
+    Unbroken,
+    Broken,
 }
 
 impl WatchStream {
@@ -112,11 +120,20 @@ impl WatchStream {
             columns,
             told,
             next_bookmark,
+            silence: Silence::Unbroken,
         }
     }
 
     /// The next frames, once there are any; `None` after the last. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        let frames = self.frames().await;
+        if frames.is_some() {
+            self.silence = Silence::Broken;
+        }
+        frames
+    }
+
+    async fn frames(&mut self) -> Option<Bytes> {
         loop {
             match &self.stage {
                 Stage::Initial { .. } => {
@@ -191,10 +208,7 @@ impl WatchStream {
                 Woken::Events(Ok(batch)) => self.event_frames(&batch),
                 Woken::Events(Err(error)) => self.failed(&error),
                 Woken::Time if wakes_at < self.plan.deadline => self.due_bookmark(),
-                Woken::Time | Woken::End => {
-                    self.stage = Stage::Ended;
-                    return self.due_bookmark();
-                }
+                Woken::Time | Woken::End => return self.last_bookmark(),
             };
             if frames.is_some() {
                 return frames;
@@ -256,6 +270,19 @@ impl WatchStream {
             return None;
         }
         let mut buffer = Vec::new();
+        self.bookmark(position, Bookmark::Progress, &mut buffer);
+        Some(buffer.into())
+    }
+
+    /// The bookmark before the end. Where nothing else came, it says at least that.
+    fn last_bookmark(&mut self) -> Option<Bytes> {
+        self.stage = Stage::Ended;
+        let is_silent = self.silence == Silence::Unbroken && self.watcher.has_begun();
+        if self.plan.bookmarks == Bookmarks::Off || !is_silent {
+            return self.due_bookmark();
+        }
+        let mut buffer = Vec::new();
+        let position = self.watcher.position();
         self.bookmark(position, Bookmark::Progress, &mut buffer);
         Some(buffer.into())
     }

@@ -171,6 +171,11 @@ impl Watcher {
         self.position
     }
 
+    /// Whether the revision it began after has happened.
+    pub fn has_begun(&self) -> bool {
+        self.position <= self.kind.applied.get()
+    }
+
     /// Where it would read now.
     pub fn stage(&self) -> WatcherStage {
         let journal = self.kind.journal.read();

@@ -108,10 +108,13 @@ async fn a_watch_that_ends_by_time_ends_with_a_bookmark() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_knows_all_ends_without_a_bookmark() {
+async fn a_watch_in_which_nothing_came_ends_with_a_bookmark() {
     let server = start_server().await;
     let start = version(&create(&server, "a").await);
     let options = "allowWatchBookmarks=true&timeoutSeconds=1";
     let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={start}&{options}");
-    assert!(server.watch(&path).await.rest().await.is_empty());
+    let told = server.watch(&path).await.rest().await;
+    let shown: Vec<String> = told.iter().map(Event::shown).collect();
+    assert_eq!(shown, ["BOOKMARK"]);
+    assert_eq!(told[0].version(), start);
 }
