@@ -62,13 +62,13 @@ pub(crate) fn build_kubectl() -> Result<()> {
 }
 
 fn build_go_with(module: &str, linker_flags: &str) -> Result<()> {
-    let mut command = Command::new("go");
-    command
-        .args(["build", "-ldflags", linker_flags, "-o"])
-        .arg(workspace::tools().join(module))
-        .arg(".")
-        .current_dir(workspace::root().join("conformance").join(module));
-    progress::command(&mut command).map(drop)
+    let folder = workspace::root().join("conformance").join(module);
+    let mut build = Command::new("go");
+    build.args(["build", "-ldflags", linker_flags, "-o"]);
+    build.arg(workspace::tools().join(module)).arg(".");
+    progress::command(build.current_dir(&folder))?;
+    let mut vet = Command::new("go");
+    progress::command(vet.args(["vet", "."]).current_dir(&folder)).map(drop)
 }
 
 /// Module versions begin with 0 where those of the releases begin with 1.

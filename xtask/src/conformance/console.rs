@@ -72,28 +72,21 @@ fn transcripts() -> Result<Vec<String>> {
 
 fn run(path: &str, name: &str) -> Result<usize> {
     let text = fs::read_to_string(workspace::root().join(path))?;
-    let is_document = path.ends_with(".md");
-    let scene = scene::parse(&if is_document {
-        document::transcript(&text)
-    } else {
-        text
-    })?;
+    let scene = match path.ends_with(".md") {
+        true => document::exchanges(scene::parse(&document::transcript(&text))?),
+        false => scene::parse(&text)?,
+    };
     if scene.is_empty() {
         return Ok(0);
     }
     let server = Server::start(&format!("kubectl/{name}"), &[])?;
     let mut shell = shell(&server)?;
-    let count = scene.len();
-    for exchange in scene {
-        let played = match is_document {
-            true => document::adapt(exchange, &server.url()),
-            false => Some(exchange),
-        };
-        if let Some(Err(error)) = played.map(|exchange| play(&mut shell, &exchange)) {
+    for exchange in &scene {
+        if let Err(error) = play(&mut shell, exchange) {
             bail!("{error:#}\nthe server's last words:\n{}", server.log_tail());
         }
     }
-    Ok(count)
+    Ok(scene.len())
 }
 
 fn shell(server: &Server) -> Result<Session> {

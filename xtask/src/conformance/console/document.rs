@@ -21,36 +21,33 @@ pub(super) fn transcript(text: &str) -> String {
     transcript
 }
 
-/// What to run for what a reader types; `None` for what this run is itself a part of.
+/// What to run for what a reader types.
 ///
 /// The server of the run stands for the one that the document starts, and a watch that a reader
-/// would end with Ctrl-C ends when it has shown what the document says.
-pub(super) fn adapt(exchange: Exchange, url: &str) -> Option<Exchange> {
-    let here = |text: &str| text.replace(WRITTEN_URL, url);
-    let Exchange {
-        line,
-        command,
-        output,
-        code,
-    } = exchange;
-    let command = match command.as_str() {
-        starts if starts.starts_with("listwatch serve") || starts == "cargo run --release" => {
-            format!("echo listening on {url}")
+/// would end with Ctrl-C ends when it has shown what the document says. Building and testing are
+/// left out: this run is part of them.
+pub(super) fn exchanges(typed: Vec<Exchange>) -> Vec<Exchange> {
+    typed.into_iter().filter_map(adapt).collect()
+}
+
+fn adapt(mut exchange: Exchange) -> Option<Exchange> {
+    let typed = exchange.command.as_str();
+    let lines = exchange.output.len();
+    exchange.command = match typed {
+        "cargo run --release" => "echo listening on $LISTWATCH_SERVER".to_owned(),
+        _ if typed.starts_with("listwatch serve") => {
+            "echo listening on $LISTWATCH_SERVER".to_owned()
         }
-        part if part.starts_with("cargo xtask") => return None,
-        endless if endless.ends_with("--watch") => {
-            let lines = output.len();
-            format!("{endless} >watch.txt 2>&1 &\nawait_lines {lines} watch.txt; end_background")
+        _ if typed.starts_with("cargo ") => return None,
+        _ if typed.ends_with("--watch") => {
+            format!("{typed} >watch.txt 2>&1 &\nawait_lines {lines} watch.txt; end_background")
         }
-        other => here(other),
+        _ => typed.replace(WRITTEN_URL, "$LISTWATCH_SERVER"),
     };
-    let output = output.iter().map(|line| without_age(&here(line))).collect();
-    Some(Exchange {
-        line,
-        command,
-        output,
-        code,
-    })
+    for line in &mut exchange.output {
+        *line = without_age(&line.replace(WRITTEN_URL, "http://[..]"));
+    }
+    Some(exchange)
 }
 
 /// A reader is told some age; it will be another one.
@@ -75,7 +72,7 @@ mod tests {
             output: output.iter().map(|line| (*line).to_owned()).collect(),
             code: 0,
         };
-        adapt(exchange, "http://127.0.0.1:9")
+        adapt(exchange)
     }
 
     #[test]
@@ -87,10 +84,10 @@ mod tests {
     #[test]
     fn the_running_server_stands_for_the_one_in_the_text() {
         let started = adapted("listwatch serve", &["listening on http://127.0.0.1:8080"]).unwrap();
-        assert_eq!(started.command, "echo listening on http://127.0.0.1:9");
-        assert_eq!(started.output, ["listening on http://127.0.0.1:9"]);
+        assert_eq!(started.command, "echo listening on $LISTWATCH_SERVER");
+        assert_eq!(started.output, ["listening on http://[..]"]);
         let asked = adapted("curl http://127.0.0.1:8080/version", &[]).unwrap();
-        assert_eq!(asked.command, "curl http://127.0.0.1:9/version");
+        assert_eq!(asked.command, "curl $LISTWATCH_SERVER/version");
     }
 
     #[test]
@@ -113,5 +110,6 @@ mod tests {
     #[test]
     fn a_document_does_not_run_the_tests_that_run_it() {
         assert_eq!(adapted("cargo xtask test", &[]), None);
+        assert!(adapted("cargo run --release", &[]).is_some());
     }
 }
