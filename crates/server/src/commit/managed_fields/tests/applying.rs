@@ -200,7 +200,10 @@ fn kubectl_may_change_what_its_annotation_says_and_nothing_else() {
     assert_eq!(conflicts(error), ["\"first\" .data.y"]);
     story.apply("kubectl", &map(json!({"x": "2"})));
     assert_eq!(story.object()["data"], json!({"x": "2", "y": "1"}));
-    let expected = "{\"apiVersion\":\"v1\",\"data\":{\"x\":\"2\"},\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\"}}\n";
+    let expected = concat!(
+        r#"{"apiVersion":"v1","data":{"x":"2"},"kind":"ConfigMap","metadata":{"name":"c"}}"#,
+        "\n"
+    );
     let annotations = &story.object()["metadata"]["annotations"];
     assert_eq!(annotations[name], json!(expected));
     story.update("other", "/data/x", json!("3"));
