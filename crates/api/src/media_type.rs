@@ -19,7 +19,7 @@ const JSON_WATCH: &str = "application/json;stream=watch";
 const PROTOBUF_WATCH: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
 /// The types of single documents; named for custom resources too, which are never protobuf.
-const BODY_TYPES: [&str; 3] = [JSON, YAML, PROTOBUF];
+pub const BODY_TYPES: [&str; 3] = [JSON, YAML, PROTOBUF];
 
 /// The syntax of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

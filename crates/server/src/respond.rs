@@ -129,13 +129,27 @@ impl Call<'_> {
         let Some(_slot) = slot else {
             return Ok(response::too_many_requests());
         };
-        let wanted = request.query.typed().timeout()?.unwrap_or(REQUEST_TIMEOUT);
-        timeout(
-            wanted.min(REQUEST_TIMEOUT),
-            self.tell(verb, raw.into_body()),
-        )
-        .await
-        .unwrap_or_else(|_| Err(Status::timeout(OUT_OF_TIME, None)))
+        timeout(self.time_limit(verb)?, self.tell(verb, raw.into_body()))
+            .await
+            .unwrap_or_else(|_| Err(Status::timeout(OUT_OF_TIME, None)))
+    }
+
+    /// How long the answer may take. Lists have a parameter of their own, which watches share.
+    fn time_limit(&self, verb: Verb) -> Result<Duration, Status> {
+        let query = self.request.query.typed();
+        let seconds = match verb {
+            Verb::List => query.integer("timeoutSeconds")?,
+            _ => None,
+        };
+        let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+        let wanted = [
+            query.timeout()?,
+            seconds
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs),
+        ];
+        let shortest = wanted.into_iter().flatten().min();
+        Ok(shortest.unwrap_or(REQUEST_TIMEOUT).min(REQUEST_TIMEOUT))
     }
 
     /// One verb, one story.

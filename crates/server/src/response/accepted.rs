@@ -4,7 +4,7 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use listwatch_api::{
     ResourceVersion, Status,
-    media_type::{Answer, Encoding, Layout, Origin, Representation},
+    media_type::{Answer, BODY_TYPES, Encoding, Layout, Origin, Representation, Transform},
     object::{StoredObject, to_canonical},
     yaml,
 };
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     commit::{Changed, parse},
     metrics::KindLabels,
+    registry::Persistence,
     request::ResourceRequest,
     server::Server,
     verbs::{Part, scale_of},
@@ -29,6 +30,12 @@ use crate::{
 
 /// Answers of at most this size are sent as they are: compressing them costs more than it saves.
 const COMPRESSED_BYTES_MIN: usize = 128 * 1024;
+
+/// Warnings in one answer; some clients read no more than a hundred headers. The rest is not told.
+const WARNINGS_MAX: usize = 50;
+
+/// Bytes of these warnings.
+const WARNING_BYTES_MAX: usize = 4096;
 
 /// The form of the answer to one request.
 pub(crate) struct Accepted {
@@ -62,6 +69,11 @@ impl Accepted {
     fn new(server: &Server, request: &ResourceRequest, answer: Answer) -> Result<Self, Status> {
         let preferences = preferences(&request.headers, &request.query);
         let representation = preferences.negotiate(answer, Origin::BuiltIn)?;
+        let is_table = matches!(representation.transform, Transform::Table { .. });
+        if is_table && request.definition.persistence == Persistence::Answered {
+            // An answer to a question has nothing that a row could show.
+            return Err(Status::not_acceptable(&BODY_TYPES));
+        }
         let Server { registry, .. } = server;
         let format = Format::new(registry, &request.definition, representation.transform);
         Ok(Self {
@@ -109,9 +121,9 @@ impl Accepted {
         let object = StoredObject::scan(changed.bytes.clone(), &[])
             .expect("canonical bytes are what the scanner reads");
         let mut response = self.object(server, (part, &object), version, code);
-        for warning in warnings {
+        for warning in told(warnings) {
             // What a header cannot say is left out; the write itself has happened.
-            if let Ok(text) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+            if let Ok(text) = HeaderValue::from_bytes(format!("299 - {warning:?}").as_bytes()) {
                 response.headers_mut().append(header::WARNING, text);
             }
         }
@@ -189,6 +201,18 @@ impl Accepted {
         }
         response
     }
+}
+
+/// The first of the warnings, as many as clients can be expected to read.
+fn told(warnings: &[String]) -> impl Iterator<Item = &String> {
+    let mut bytes = 0;
+    warnings
+        .iter()
+        .take(WARNINGS_MAX)
+        .take_while(move |warning| {
+            bytes += warning.len();
+            bytes <= WARNING_BYTES_MAX
+        })
 }
 
 fn announce_gzip(headers: &mut HeaderMap) {

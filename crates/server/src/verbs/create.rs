@@ -59,7 +59,7 @@ pub(super) fn refuse_foreign_claims(
     request: &ResourceRequest,
     object: &Value,
 ) -> Result<(), Status> {
-    if metadata_text(object, "resourceVersion").is_some() {
+    if submitted::seen_version(object).is_some() {
         let message = "resourceVersion should not be set on objects to be created";
         return Err(Status::bad_request(message));
     }

@@ -157,6 +157,11 @@ pub(super) fn delete_options(
     DeleteOptions::from_body(&document.value)
 }
 
+/// The version of the object that its client has seen; zero says that it has seen none.
+pub(super) fn seen_version(object: &Value) -> Option<&str> {
+    metadata_text(object, "resourceVersion").filter(|version| *version != "0")
+}
+
 /// Refuses an object that names another namespace than the path.
 pub(super) fn refuse_other_namespace(
     request: &ResourceRequest,

@@ -105,11 +105,11 @@ pub(super) fn settle(
 pub(super) fn refuse_stale(
     request: &ResourceRequest,
     current: &Current,
-    submitted: &Value,
+    object: &Value,
 ) -> Result<(), Status> {
     let resource = request.group_resource();
     let name = request.object_name();
-    match metadata_text(submitted, "resourceVersion") {
+    match submitted::seen_version(object) {
         Some(version) if version != current.stored.revision.to_string() => {
             return Err(Status::modified_meanwhile(resource, name));
         }
@@ -121,7 +121,7 @@ pub(super) fn refuse_stale(
         _ => {}
     }
     let stored_uid = metadata_text(&current.object, "uid").unwrap_or_default();
-    match metadata_text(submitted, "uid") {
+    match metadata_text(object, "uid") {
         Some(uid) if uid != stored_uid => {
             let key = String::from_utf8_lossy(current.stored.key.as_bytes());
             let why = format!(
@@ -150,9 +150,7 @@ fn put_to_missing(
     owners: Owners<'_>,
     mut object: Value,
 ) -> Result<Next, Status> {
-    if metadata_text(&object, "resourceVersion").is_some()
-        || metadata_text(&object, "uid").is_some()
-    {
+    if submitted::seen_version(&object).is_some() || metadata_text(&object, "uid").is_some() {
         return Err(missing(request));
     }
     create::prepare(server, request, owners, &mut object);

@@ -182,6 +182,9 @@ async fn a_watch_that_is_refused_takes_no_place() {
 async fn a_head_that_does_not_come_is_not_waited_for_for_ever() {
     let server = start_server().await;
     for sent in [
+        "",
+        "PRI * HT",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n",
         "GET /readyz HT",
         "GET /readyz HTTP/1.1\r\nHost: x\r\nA: b\r\n",
     ] {
@@ -229,4 +232,40 @@ async fn an_object_beyond_what_a_store_takes_is_refused() {
         "metadata.annotations"
     );
     server.assert_well().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_may_ask_for_less_time_than_it_would_get() {
+    let server = start_server().await;
+    for limit in ["timeout=1s", "timeoutSeconds=1"] {
+        let begun = tokio::time::Instant::now();
+        let path = format!("{CONFIG_MAPS}?resourceVersion=99999999&{limit}");
+        server.get(&path).await.refused(504);
+        assert_eq!(begun.elapsed().as_secs(), 1, "{limit}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_names_no_time_gets_one() {
+    let settings = Settings {
+        watch_lifetime_min: std::time::Duration::from_secs(100),
+        ..Settings::default()
+    };
+    let server = start_with(settings).await;
+    let mut lives = Vec::new();
+    for _ in 0..5 {
+        let mut events = server.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+        let begun = tokio::time::Instant::now();
+        assert!(events.next_or_end().await.is_none());
+        lives.push(begun.elapsed().as_millis());
+    }
+    assert!(
+        lives.iter().all(|life| (100_000..200_100).contains(life)),
+        "{lives:?}"
+    );
+    lives.dedup();
+    assert!(
+        lives.len() > 1,
+        "so that not all come again together: {lives:?}"
+    );
 }

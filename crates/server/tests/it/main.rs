@@ -18,6 +18,7 @@ mod conversions;
 mod documents;
 mod shutdown;
 mod limits;
+mod failing_store;
 mod bad_input;
 mod golden;
 mod protobuf;

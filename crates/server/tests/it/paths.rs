@@ -95,6 +95,16 @@ async fn every_old_watch_path_watches_its_part() {
         ("/api/v1/watch/nodes/node-1", &["ADDED node-1"]),
         ("/api/v1/watch/namespaces/other", &["ADDED other"]),
         ("/api/v1/watch/nodes/absent", &["BOOKMARK"]),
+        (
+            "/api/v1/watch/namespaces",
+            &[
+                "ADDED default",
+                "ADDED kube-node-lease",
+                "ADDED kube-public",
+                "ADDED kube-system",
+                "ADDED other",
+            ],
+        ),
     ] {
         let timed = format!("{path}?timeoutSeconds=1&allowWatchBookmarks=true");
         let told = server.watch(&timed).await.rest().await;
@@ -210,4 +220,23 @@ async fn a_method_that_a_path_does_not_know_is_not_allowed() {
         let message = "the server does not allow this method on the requested resource";
         assert_eq!(status["message"], message, "{method} {path}");
     }
+}
+
+#[tokio::test]
+async fn names_with_colons_are_found_however_they_are_written() {
+    let server = start_server().await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    for name in ["system:a", "system:B@c"] {
+        let role = json!({"metadata": {"name": name}, "rules": []});
+        server.post(roles, &role).await.created();
+    }
+    for written in ["system:a", "system%3Aa", "system%3aa", "%73ystem:a"] {
+        let role = server.get(&format!("{roles}/{written}")).await.ok();
+        assert_eq!(role["metadata"]["name"], "system:a", "{written}");
+    }
+    let page = server.get(&format!("{roles}?limit=1")).await.ok();
+    assert_eq!(names(&page), ["system:B@c"]);
+    let token = page["metadata"]["continue"].as_str().unwrap();
+    let rest = server.get(&format!("{roles}?continue={token}")).await;
+    assert_eq!(rest.item_names(), ["system:a"]);
 }

@@ -1,6 +1,7 @@
 //! What a watch tells: which events, in which order, with which content.
 
 mod bookmarks;
+mod pace;
 mod selection;
 
 use serde_json::{Value, json};
@@ -187,4 +188,46 @@ async fn a_watch_has_the_headers_of_a_stream_before_its_first_event() {
     assert!(header("audit-id").is_some() && header("date").is_some());
     assert_eq!(header("content-length"), None);
     assert_eq!(header("content-encoding"), None);
+}
+
+#[tokio::test]
+async fn every_text_comes_back_as_it_was_sent() {
+    let server = start_server().await;
+    let texts = [
+        "<script>&amp;</script>",
+        "quote \" backslash \\ slash /",
+        "line\nfeed\r\ttab\u{8}\u{c}",
+        "\u{0}\u{1}\u{1f}\u{7f}\u{80}",
+        "\u{2028}\u{2029}\u{feff}\u{fffd}\u{ffff}",
+        "ä ß 漢字 🦀 \u{10ffff}",
+        "{\"type\":\"DELETED\"}\n{",
+        "",
+    ];
+    let data: serde_json::Map<String, Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| (format!("k{index}"), json!(text)))
+        .collect();
+    let annotations: serde_json::Map<String, Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| (format!("x.io/k{index}"), json!(text)))
+        .collect();
+    let object = json!({"metadata": {"name": "a", "annotations": annotations}, "data": data});
+    let created = server.post(CONFIG_MAPS, &object).await.created();
+    assert_eq!(created["data"], object["data"]);
+    assert_eq!(
+        created["metadata"]["annotations"],
+        object["metadata"]["annotations"]
+    );
+    assert_eq!(server.get(&format!("{CONFIG_MAPS}/a")).await.ok(), created);
+    let listed = server.get(CONFIG_MAPS).await.ok();
+    assert_eq!(listed["items"][0]["data"], object["data"]);
+    let mut events = server.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+    assert_eq!(events.next().await.object, created);
+    let item = format!("{CONFIG_MAPS}/a");
+    let yaml = server.get_as(&item, "application/yaml").await.body;
+    let call = server.call(http::Method::PUT, &item);
+    let put = call.body("application/yaml", yaml).answer().await.ok();
+    assert_eq!(put, created, "YAML tells the same");
 }

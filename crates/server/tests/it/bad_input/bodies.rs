@@ -213,9 +213,12 @@ async fn very_many_members_are_handled_soon() {
         .map(|index| (format!("label-{index}"), json!("v")))
         .collect();
     let finalizers: Vec<String> = (0..10_000).map(|index| format!("x.io/f{index}")).collect();
-    let owners: Vec<Value> = (0..5_000)
-        .map(|index| json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": index.to_string()}))
-        .collect();
+    let mut owner = json!({"apiVersion": "v1", "kind": "Pod", "name": "p"});
+    let mut owners = Vec::new();
+    for index in 0..5_000 {
+        owner["uid"] = json!(index.to_string());
+        owners.push(owner.clone());
+    }
     let data: serde_json::Map<String, Value> = (0..50_000)
         .map(|index| (format!("key-{index}"), json!("v")))
         .collect();
@@ -297,6 +300,41 @@ async fn forged_ownership_of_fields_does_no_harm() {
             let path = format!("{CONFIG_MAPS}/{}", name.as_str().unwrap());
             server.merge(&path, &json!({"data": {"k": "v"}})).await.ok();
         }
+    }
+    server.assert_well().await;
+}
+
+#[tokio::test]
+async fn a_flood_of_mistakes_gets_a_short_answer() {
+    let server = start_server().await;
+    let members = |value: Value| -> Value {
+        let named = |index: i32| (format!("odd member {index}"), value.clone());
+        Value::Object((0..20_000).map(named).collect())
+    };
+    let mut unknown = members(json!(1));
+    unknown["metadata"] = json!({"name": "a"});
+    let answer = soon(server.post(CONFIG_MAPS, &unknown)).await;
+    answer.created();
+    let warnings: usize = answer
+        .headers
+        .get_all("warning")
+        .iter()
+        .map(|it| it.len())
+        .sum();
+    assert!(warnings < 16_000, "{warnings} bytes of warnings");
+    let strict = format!("{CONFIG_MAPS}?fieldValidation=Strict");
+    let answer = soon(server.post(&strict, &unknown)).await;
+    answer.refused(400);
+    assert!(answer.body.len() < 100_000, "{} bytes", answer.body.len());
+    for metadata in [
+        json!({"name": "b", "labels": members(json!("v"))}),
+        json!({"name": "b", "annotations": members(json!("v"))}),
+        json!({"name": "b", "finalizers": vec!["a b"; 20_000]}),
+    ] {
+        let object = json!({"metadata": metadata});
+        let answer = soon(server.post(CONFIG_MAPS, &object)).await;
+        answer.refused(422);
+        assert!(answer.body.len() < 1_000_000, "{} bytes", answer.body.len());
     }
     server.assert_well().await;
 }

@@ -79,8 +79,8 @@ async fn a_token_leads_nowhere_but_into_its_own_collection() {
         ("\u{10ffff}", &[]),
         ("zzz", &[]),
     ] {
-        for rv in [json!(at), json!(-1)] {
-            let content = json!({"v": "meta.k8s.io/v1", "rv": rv, "start": start});
+        for revision in [json!(at), json!(-1)] {
+            let content = json!({"v": "meta.k8s.io/v1", "rv": revision, "start": start});
             let path = format!("{CONFIG_MAPS}?continue={}", token(&content));
             let answer = soon(server.get(&path)).await;
             if answer.code == 400 {
@@ -99,8 +99,8 @@ async fn a_token_leads_nowhere_but_into_its_own_collection() {
 #[tokio::test(start_paused = true)]
 async fn a_token_from_the_future_is_too_large() {
     let server = with_objects().await;
-    for rv in [1_000_000, i64::MAX] {
-        let content = json!({"v": "meta.k8s.io/v1", "rv": rv, "start": "a\0"});
+    for revision in [1_000_000, i64::MAX] {
+        let content = json!({"v": "meta.k8s.io/v1", "rv": revision, "start": "a\0"});
         let path = format!("{CONFIG_MAPS}?continue={}", token(&content));
         server.get(&path).await.refused(504);
     }

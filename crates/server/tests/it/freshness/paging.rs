@@ -152,3 +152,41 @@ async fn a_forgotten_moment_offers_to_go_on_with_the_present() {
     }
     assert_eq!(pages, ["b c", "d e"]);
 }
+
+#[tokio::test]
+async fn pages_of_any_size_together_are_the_list() {
+    let server = crate::running::start_server().await;
+    for index in 0..60 {
+        let name = format!("n{:02}", index * 7 % 60);
+        let labels = serde_json::json!({"third": (index % 3).to_string()});
+        let object = serde_json::json!({"metadata": {"name": name, "labels": labels}});
+        server.post(CONFIG_MAPS, &object).await.created();
+    }
+    for selector in [
+        "",
+        "labelSelector=third%3D1",
+        "labelSelector=third%21%3D1%2Cthird",
+    ] {
+        let whole = server.get(&format!("{CONFIG_MAPS}?{selector}")).await;
+        for limit in [1, 2, 7, 19, 20, 21, 59, 60, 61] {
+            let mut seen = Vec::new();
+            let mut token = String::new();
+            loop {
+                let query = format!("{selector}&limit={limit}{token}");
+                let page = page(&server, &query).await;
+                assert!(names(&page).len() <= limit, "{query}");
+                seen.extend(names(&page));
+                match page["metadata"]["continue"].as_str() {
+                    Some(next) => token = format!("&continue={next}"),
+                    None => break,
+                }
+                assert_eq!(
+                    names(&page).len(),
+                    limit,
+                    "only the last is shorter: {query}"
+                );
+            }
+            assert_eq!(seen, whole.item_names(), "{selector} by {limit}");
+        }
+    }
+}

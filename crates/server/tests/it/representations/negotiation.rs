@@ -106,3 +106,32 @@ async fn a_body_in_an_unknown_form_is_not_supported() {
     connection.send(head + &object).await;
     connection.read_until("HTTP/1.1 201 Created\r\n").await;
 }
+
+#[tokio::test]
+async fn an_event_is_one_line_whoever_reads_it() {
+    let server = two_config_maps().await;
+    let path = format!("{CONFIG_MAPS}?watch=1&pretty=true");
+    let call = server
+        .call(Method::GET, &path)
+        .header("user-agent", "curl/8.0");
+    let accept = "application/json;stream=watch";
+    let mut events = call.header("accept", accept).events().await;
+    assert_eq!(events.headers["content-type"], "application/json");
+    events.shows(&["ADDED a", "ADDED b"]).await;
+}
+
+#[tokio::test]
+async fn what_has_no_metadata_is_no_table() {
+    let server = two_config_maps().await;
+    let review = json!({
+        "kind": "SelfSubjectAccessReview",
+        "apiVersion": "authorization.k8s.io/v1",
+        "spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}},
+    });
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let answer = server.post(path, &review).await.created();
+    assert_eq!(answer["status"]["allowed"], true);
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let call = server.call(Method::POST, path).json(&review);
+    call.header("accept", table).answer().await.refused(406);
+}

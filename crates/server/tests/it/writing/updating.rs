@@ -136,3 +136,22 @@ async fn an_update_must_name_its_object() {
                    request (default)";
     server.put(&item, &elsewhere).await.says(400, message);
 }
+
+#[tokio::test]
+async fn a_version_of_zero_is_none() {
+    let server = start_server().await;
+    let zero = json!({"metadata": {"name": "a", "resourceVersion": "0"}, "data": {"k": "1"}});
+    server.post(CONFIG_MAPS, &zero).await.created();
+    let item = format!("{CONFIG_MAPS}/a");
+    let other = json!({"metadata": {"name": "a", "resourceVersion": "0"}, "data": {"k": "2"}});
+    let put = server.put(&item, &other).await.ok();
+    assert_eq!(put["data"]["k"], "2");
+    let patch = json!({"metadata": {"resourceVersion": "0"}, "data": {"k": "3"}});
+    let patched = server.merge(&item, &patch).await.ok();
+    assert_eq!(patched["data"]["k"], "3");
+    let lease = json!({"metadata": {"name": "l"}});
+    let path = format!("{LEASES}/l");
+    server.put(&path, &lease).await.created();
+    let zero = json!({"metadata": {"name": "l", "resourceVersion": "0"}});
+    server.put(&path, &zero).await.refused(422);
+}
