@@ -2,9 +2,11 @@
 
 mod bodies;
 mod floods;
+mod mangled;
 mod parameters;
 mod patches;
 mod places;
+mod protobuf;
 mod tokens;
 mod wire;
 mod yaml;

@@ -103,6 +103,9 @@ async fn aggregated_discovery_is_fetched_once() {
     let beta = AGGREGATED.replace("v=v2;", "v=v2beta1;");
     let answer = server.get_as("/apis", &beta).await.ok();
     assert_eq!(answer["apiVersion"], "apidiscovery.k8s.io/v2beta1");
+    let alone = format!("{AGGREGATED};profile=nopeer");
+    let answer = server.get_as("/apis", &alone).await.ok();
+    assert_eq!(answer["apiVersion"], "apidiscovery.k8s.io/v2");
     let kubectl = format!("{AGGREGATED},{beta},application/json");
     let answer = server.get_as("/apis", &kubectl).await.ok();
     assert_eq!(answer["apiVersion"], "apidiscovery.k8s.io/v2");

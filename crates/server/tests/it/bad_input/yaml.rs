@@ -29,10 +29,20 @@ async fn aliases_that_multiply_are_refused_soon() {
         wide += &format!("    k{index}: *a\n");
     }
     let cyclic = "metadata:\n  name: bomb\n  labels: &a\n    b: *a\n".to_owned();
+    let item = format!("{CONFIG_MAPS}/bomb?fieldManager=m");
     for bomb in [laughs, wide, cyclic] {
-        let answer = post(&server, bomb).await;
-        assert!([400, 413].contains(&answer.code), "{}", answer.text());
-        assert!(answer.body.len() < 10_000, "a short answer");
+        let apply = server.call(Method::PATCH, &item);
+        let apply = apply.body("application/apply-patch+yaml", bomb.clone());
+        let delete = server.call(Method::DELETE, &item);
+        let delete = delete.body("application/yaml", bomb.clone());
+        for answer in [
+            soon(apply.answer()).await,
+            soon(delete.answer()).await,
+            post(&server, bomb).await,
+        ] {
+            assert!([400, 413].contains(&answer.code), "{}", answer.text());
+            assert!(answer.body.len() < 10_000, "a short answer");
+        }
     }
     server
         .get(&format!("{CONFIG_MAPS}/bomb"))
