@@ -121,9 +121,12 @@ fn grace_seconds(definition: &Definition, pod: &Value, options: &DeleteOptions) 
     if !is_scheduled || has_ended {
         return 0;
     }
+    let stated = pod["spec"]["terminationGracePeriodSeconds"].as_i64();
+    // Less than nothing is the least that is still something.
+    let stated = stated.map(|seconds| u64::try_from(seconds).unwrap_or(1));
     options
         .grace_period_seconds
-        .or(pod["spec"]["terminationGracePeriodSeconds"].as_u64())
+        .or(stated)
         .unwrap_or(POD_GRACE_SECONDS)
 }
 

@@ -269,3 +269,27 @@ async fn a_watch_that_names_no_time_gets_one() {
         "so that not all come again together: {lives:?}"
     );
 }
+
+#[tokio::test]
+async fn a_client_that_leaves_gives_up_its_place() {
+    let settings = Settings {
+        writes_in_flight_max: 1,
+        ..Settings::default()
+    };
+    let server = start_with(settings).await;
+    let begun = tokio::time::Instant::now();
+    let mut writer = server.raw().await;
+    let head = format!(
+        "POST {CONFIG_MAPS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+         Content-Length: 100\r\n\r\n"
+    );
+    writer.send(head).await;
+    let object = json!({"metadata": {"generateName": "a-"}});
+    within(async { while server.post(CONFIG_MAPS, &object).await.code != 429 {} }).await;
+    drop(writer);
+    within(async { while server.post(CONFIG_MAPS, &object).await.code != 201 {} }).await;
+    assert!(
+        begun.elapsed().as_secs() < 40,
+        "long before its time was up"
+    );
+}

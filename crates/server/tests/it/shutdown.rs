@@ -1,7 +1,10 @@
 //! Stopping: not ready, finish what is in flight, a last bookmark to each watcher, close.
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use http::Request;
+use http_body_util::Full;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_tungstenite::{
@@ -10,7 +13,7 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    client::{Event, version},
+    client::{Event, Events, version},
     running::{TestServer, start_server, within},
 };
 
@@ -130,4 +133,30 @@ async fn a_server_that_is_aborted_cuts_its_connections() {
     connection.read_until("\r\n\r\n").await;
     server.abort().await;
     assert_eq!(within(connection.read_to_end()).await, "");
+}
+
+#[tokio::test]
+async fn every_watch_of_a_shared_connection_ends_with_a_bookmark() {
+    let server = start_server().await;
+    let stream = TcpStream::connect(server.address()).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
+    tokio::spawn(connection);
+    let mut watches = Vec::new();
+    for _ in 0..10 {
+        let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion=1&allowWatchBookmarks=true");
+        let request = Request::get(format!("http://server{path}"));
+        let request = request.body(Full::<Bytes>::default()).unwrap();
+        let response = within(sender.send_request(request)).await.unwrap();
+        watches.push(Events::new(response));
+    }
+    let at = write_elsewhere(&server).await;
+    server.shutdown().await;
+    for watch in watches {
+        let told = watch.rest().await;
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].version(), at);
+    }
 }

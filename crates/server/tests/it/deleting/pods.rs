@@ -45,6 +45,9 @@ async fn a_pod_gets_the_time_that_it_or_its_deleter_asks_for() {
             Some(90),
         ),
         (json!({}), "gracePeriodSeconds=0", None),
+        (json!({}), "gracePeriodSeconds=-5", Some(1)),
+        (json!({"terminationGracePeriodSeconds": -5}), "", Some(1)),
+        (json!({"terminationGracePeriodSeconds": 0}), "", None),
         (json!({"nodeName": null}), "", None),
         (json!({"nodeName": null}), "gracePeriodSeconds=5", None),
     ] {

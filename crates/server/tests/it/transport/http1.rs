@@ -88,3 +88,22 @@ async fn a_body_in_chunks_is_read_whole() {
     connection.send("0\r\n\r\n").await;
     connection.read_until("HTTP/1.1 201 Created\r\n").await;
 }
+
+#[tokio::test]
+async fn an_old_client_can_watch_without_chunks() {
+    let server = start_server().await;
+    server
+        .post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}}))
+        .await
+        .created();
+    let mut connection = server.raw().await;
+    let path = format!("{CONFIG_MAPS}?watch=1&timeoutSeconds=1");
+    connection
+        .send(format!("GET {path} HTTP/1.0\r\n\r\n"))
+        .await;
+    let answer = connection.read_to_end().await;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(!head.contains("chunked"), "{head}");
+    assert!(body.starts_with("{\"type\":\"ADDED\""), "{body}");
+    assert!(body.ends_with("}\n"), "{body}");
+}

@@ -174,3 +174,73 @@ async fn an_unknown_field_is_no_selector() {
         server.get(&path).await.says(400, message);
     }
 }
+
+#[tokio::test]
+async fn a_field_that_is_left_out_has_the_value_that_this_means() {
+    let server = start_server().await;
+    let template = json!({
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"},
+    });
+    let default = "/api/v1/namespaces/default";
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    for (path, object) in [
+        (
+            "/api/v1/nodes".to_owned(),
+            json!({"metadata": {"name": "x"}}),
+        ),
+        (
+            format!("{default}/pods"),
+            json!({"metadata": {"name": "x"}, "spec": template["spec"]}),
+        ),
+        (
+            format!("{default}/replicationcontrollers"),
+            json!({
+                "metadata": {"name": "x"},
+                "spec": {"selector": {"a": "b"}, "template": template},
+            }),
+        ),
+        (
+            jobs.to_owned(),
+            json!({"metadata": {"name": "x"}, "spec": {"template": template}}),
+        ),
+        (
+            format!("{default}/events"),
+            json!({
+                "metadata": {"name": "x"},
+                "involvedObject": {"namespace": "default"},
+                "reportingComponent": "x.io/c",
+            }),
+        ),
+    ] {
+        server.post(&path, &object).await.created();
+    }
+    for (path, selector) in [
+        ("/api/v1/nodes", "spec.unschedulable=false"),
+        ("/api/v1/pods", "spec.hostNetwork=false"),
+        ("/api/v1/pods", "spec.nodeName="),
+        ("/api/v1/pods", "spec.nodeName!=n"),
+        ("/api/v1/pods", "status.podIP="),
+        ("/api/v1/pods", "status.nominatedNodeName="),
+        ("/api/v1/replicationcontrollers", "status.replicas=0"),
+        ("/apis/batch/v1/jobs", "status.successful=0"),
+        ("/api/v1/events", "source=x.io/c"),
+        ("/api/v1/events", "reportingComponent=x.io/c"),
+        ("/api/v1/events", "involvedObject.name="),
+    ] {
+        let encoded = selector.replace('=', "%3D").replace('!', "%21");
+        let found = server.get(&format!("{path}?fieldSelector={encoded}")).await;
+        assert_eq!(found.item_names(), ["x"], "{path} {selector}");
+    }
+    for (path, selector) in [
+        ("/api/v1/nodes", "spec.unschedulable=true"),
+        ("/api/v1/nodes", "spec.unschedulable="),
+        ("/api/v1/pods", "spec.hostNetwork=true"),
+        ("/api/v1/pods", "spec.nodeName!="),
+        ("/apis/batch/v1/jobs", "status.successful!=0"),
+    ] {
+        let encoded = selector.replace('=', "%3D").replace('!', "%21");
+        let found = server.get(&format!("{path}?fieldSelector={encoded}")).await;
+        assert!(found.item_names().is_empty(), "{path} {selector}");
+    }
+}
