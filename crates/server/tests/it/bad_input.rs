@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+use crate::running::CONFIG_MAPS;
 
 /// How long any single bad request may occupy the server, unoptimized and on a busy machine.
 const SOON: Duration = Duration::from_secs(10);

@@ -3,6 +3,8 @@
 mod answer;
 mod events;
 mod raw;
+mod shared;
+mod web_socket;
 
 use std::net::SocketAddr;
 
@@ -18,6 +20,8 @@ use serde_json::Value;
 pub(crate) use answer::{Answer, names, version};
 pub(crate) use events::{Event, Events};
 pub(crate) use raw::RawConnection;
+pub(crate) use shared::{SharedConnection, get};
+pub(crate) use web_socket::{WebSocket, upgrade};
 
 use crate::running::within;
 

@@ -5,9 +5,8 @@ mod wire;
 use serde_json::{Value, json};
 
 use self::wire::{Wire, get};
-use crate::running::{TestServer, start_server, within};
+use crate::running::{CONFIG_MAPS, TestServer, start_server};
 
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WATCH: &str = "/api/v1/namespaces/default/configmaps?watch=1";
 /// A watch that ends by itself and has nothing to say before.
 const SHORT_WATCH: &str = "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=1";
@@ -23,21 +22,6 @@ async fn watching(server: &TestServer, path: &str) -> Wire {
     wire.send(get(path, "")).await;
     assert_eq!(wire.head().await.status, 200);
     wire
-}
-
-/// Waits until the server counts so many open watches of ConfigMaps.
-async fn counted(server: &TestServer, count: usize) {
-    let count = format!(r#"resource="configmaps"}} {count}"#);
-    within(async {
-        loop {
-            let metrics = server.get("/metrics").await.text();
-            let mut gauges = metrics.lines().filter(|line| line.ends_with(&count));
-            if gauges.any(|line| line.starts_with("apiserver_longrunning_requests{")) {
-                return;
-            }
-        }
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -157,11 +141,11 @@ async fn clients_that_leave_free_their_watches_at_once() {
     for _ in 0..20 {
         wires.push(watching(&server, WATCH).await);
     }
-    counted(&server, 20).await;
+    server.has_open_watches(20).await;
     wires.truncate(5);
-    counted(&server, 5).await;
+    server.has_open_watches(5).await;
     drop(wires);
-    counted(&server, 0).await;
+    server.has_open_watches(0).await;
 }
 
 #[tokio::test]
@@ -171,9 +155,9 @@ async fn a_client_that_leaves_with_events_unread_frees_its_watch() {
     for number in 0..20 {
         create(&server, &format!("n{number}"), 500_000).await;
     }
-    counted(&server, 1).await;
+    server.has_open_watches(1).await;
     drop(wire);
-    counted(&server, 0).await;
+    server.has_open_watches(0).await;
 }
 
 #[tokio::test]

@@ -8,10 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{
     client::version,
-    running::{TestServer, start_server},
+    running::{CONFIG_MAPS, TestServer, start_server},
 };
-
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// A configmap that the finalizers hold.
 async fn held(server: &TestServer, name: &str, finalizers: Value) -> Value {

@@ -12,9 +12,7 @@ use listwatch_store::{
 };
 use serde_json::json;
 
-use crate::running::{TestServer, start_on};
-
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+use crate::running::{CONFIG_MAPS, TestServer, start_on};
 
 /// A store in memory whose disk may be full, or gone.
 #[derive(Default)]

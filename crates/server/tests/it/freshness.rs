@@ -11,10 +11,8 @@ use serde_json::{Value, json};
 
 use crate::{
     client::version,
-    running::{TestServer, start_server, start_with},
+    running::{CONFIG_MAPS, TestServer, start_server, start_with},
 };
-
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Versions of a short history: `a` and `b` created, `a` changed, `c` created.
 struct History {

@@ -11,9 +11,9 @@ mod script;
 
 use std::{net::SocketAddr, path::Path, sync::Arc};
 
-use listwatch_server::{RunningServer, Settings};
-use listwatch_store::{MemoryStore, Read, Store};
-use tokio::{net::TcpListener, runtime::Handle};
+use listwatch_server::Settings;
+use listwatch_store::{Read, Store};
+use tokio::runtime::Handle;
 
 use self::{
     bindings::Bindings,
@@ -21,6 +21,7 @@ use self::{
     known::KnownDifferences,
     script::{Action, Block, Request, Step},
 };
+use crate::running::start_with;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn watches_answer_as_recorded() {
@@ -45,14 +46,10 @@ async fn applies_answer_as_recorded() {
 
 /// Replays scripts one after the other on one server.
 async fn replay(names: &[&'static str]) {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let server = RunningServer::start(listener, Arc::clone(&store), settings())
-        .await
-        .unwrap();
+    let server = start_with(settings()).await;
     let mut player = Player {
         address: server.address(),
-        store,
+        store: Arc::clone(&server.store),
         runtime: Handle::current(),
         bindings: Bindings::default(),
         known: KnownDifferences::read(&recorded("differences.json")),

@@ -3,29 +3,9 @@
 use listwatch_server::Settings;
 use serde_json::json;
 
-use crate::running::{TestServer, start_server, start_with, within};
+use crate::running::{CONFIG_MAPS, start_server, start_with, within};
 
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
-
-/// The number of watches that the server counts as open.
-async fn open_watches(server: &TestServer) -> u64 {
-    let text = server.get("/metrics").await.text();
-    let lines = text.lines();
-    let open = lines.filter(|line| line.starts_with("apiserver_longrunning_requests{"));
-    open.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap())
-        .sum()
-}
-
-/// Waits until the server has noticed that all its watchers are gone.
-async fn all_watches_closed(server: &TestServer) {
-    within(async {
-        while open_watches(server).await > 0 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-}
 
 #[tokio::test]
 async fn a_body_beyond_its_bound_is_refused() {
@@ -157,7 +137,7 @@ async fn watches_beyond_their_number_are_asked_to_come_again() {
         assert_eq!(status["details"]["retryAfterSeconds"], 10);
         server.get(CONFIG_MAPS).await.ok();
         drop((first, second));
-        all_watches_closed(&server).await;
+        server.has_open_watches(0).await;
         server.watch(&path).await;
     }
 }

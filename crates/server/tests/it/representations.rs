@@ -7,9 +7,7 @@ mod tables;
 
 use serde_json::{Value, json};
 
-use crate::running::{TestServer, start_server};
-
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+use crate::running::{CONFIG_MAPS, TestServer, start_server};
 
 /// A server with configmaps `a` and `b`, each of one entry.
 async fn two_config_maps() -> TestServer {

@@ -8,6 +8,9 @@ use tokio::net::TcpListener;
 
 use crate::client::Client;
 
+/// Where most tests do their work.
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
 /// How long anything may take that a test waits for. Far more than it takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -72,15 +75,33 @@ impl TestServer {
         .await;
     }
 
+    /// Waits until the server counts so many watches as open.
+    pub(crate) async fn has_open_watches(&self, count: usize) {
+        within(async {
+            while self.open_watches().await != count {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+
+    async fn open_watches(&self) -> usize {
+        let text = self.get("/metrics").await.text();
+        let gauges = text
+            .lines()
+            .filter(|line| line.starts_with("apiserver_longrunning_requests{"));
+        let counts = gauges.map(|line| line.rsplit(' ').next().unwrap());
+        counts.map(|count| count.parse::<usize>().unwrap()).sum()
+    }
+
     /// Asserts that the server still does its work: it writes, reads and watches.
     pub(crate) async fn assert_well(&self) {
-        let path = "/api/v1/namespaces/default/configmaps";
         let object = serde_json::json!({"metadata": {"generateName": "still-well-"}});
-        let created = self.post(path, &object).await.created();
+        let created = self.post(CONFIG_MAPS, &object).await.created();
         let name = created["metadata"]["name"].as_str().unwrap();
-        let item = format!("{path}/{name}");
+        let item = format!("{CONFIG_MAPS}/{name}");
         assert_eq!(self.get(&item).await.ok()["metadata"]["name"], name);
-        let selected = format!("{path}?watch=1&fieldSelector=metadata.name%3D{name}");
+        let selected = format!("{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3D{name}");
         let mut events = self.watch(&selected).await;
         events.shows(&[&format!("ADDED {name}")]).await;
         self.delete(&item).await.ok();

@@ -1,23 +1,12 @@
 //! Stopping: not ready, finish what is in flight, a last bookmark to each watcher, close.
 
-use bytes::Bytes;
-use futures_util::StreamExt;
-use http::Request;
-use http_body_util::Full;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::net::TcpStream;
-use tokio_tungstenite::{
-    client_async,
-    tungstenite::{Message, handshake::client::generate_key, protocol::frame::coding::CloseCode},
-};
 
 use crate::{
-    client::{Event, Events, version},
-    running::{TestServer, start_server, within},
+    client::{Event, SharedConnection, WebSocket, version},
+    running::{CONFIG_MAPS, TestServer, start_server, within},
 };
-
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Writes something that a watch of configmaps does not tell, and returns its version.
 async fn write_elsewhere(server: &TestServer) -> u64 {
@@ -49,27 +38,11 @@ async fn every_watch_ends_with_a_bookmark_if_it_allows_them() {
 async fn a_web_socket_ends_with_a_bookmark_and_is_closed_normally() {
     let server = start_server().await;
     let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion=1&allowWatchBookmarks=true");
-    let request = Request::get(format!("ws://server{path}"))
-        .header("host", "server")
-        .header("origin", "http://x")
-        .header("connection", "Upgrade")
-        .header("upgrade", "websocket")
-        .header("sec-websocket-version", "13")
-        .header("sec-websocket-key", generate_key());
-    let stream = TcpStream::connect(server.address()).await.unwrap();
-    let (mut socket, _) = client_async(request.body(()).unwrap(), stream)
-        .await
-        .unwrap();
+    let mut socket = WebSocket::watch(server.address(), &path).await;
     let at = write_elsewhere(&server).await;
     server.shutdown().await;
-    let Message::Text(text) = within(socket.next()).await.unwrap().unwrap() else {
-        panic!("not an event");
-    };
-    assert_eq!(Event::parse(text.trim_end().as_bytes()).version(), at);
-    let Message::Close(Some(frame)) = within(socket.next()).await.unwrap().unwrap() else {
-        panic!("not closed");
-    };
-    assert_eq!(frame.code, CloseCode::Normal);
+    assert_eq!(socket.next_event().await.version(), at);
+    socket.closes_normally().await;
 }
 
 #[tokio::test]
@@ -138,19 +111,11 @@ async fn a_server_that_is_aborted_cuts_its_connections() {
 #[tokio::test]
 async fn every_watch_of_a_shared_connection_ends_with_a_bookmark() {
     let server = start_server().await;
-    let stream = TcpStream::connect(server.address()).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
-            .await
-            .unwrap();
-    tokio::spawn(connection);
+    let mut connection = SharedConnection::open(server.address()).await;
     let mut watches = Vec::new();
     for _ in 0..10 {
         let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion=1&allowWatchBookmarks=true");
-        let request = Request::get(format!("http://server{path}"));
-        let request = request.body(Full::<Bytes>::default()).unwrap();
-        let response = within(sender.send_request(request)).await.unwrap();
-        watches.push(Events::new(response));
+        watches.push(connection.watch(&path).await);
     }
     let at = write_elsewhere(&server).await;
     server.shutdown().await;

@@ -8,10 +8,8 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Event, version},
-    running::{TestServer, start_server},
+    running::{CONFIG_MAPS, TestServer, start_server},
 };
-
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 async fn create(server: &TestServer, name: &str) -> Value {
     let object = json!({"metadata": {"name": name}, "data": {"k": "0"}});

@@ -11,7 +11,8 @@ mod validation;
 
 use serde_json::{Value, json};
 
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+use crate::running::CONFIG_MAPS;
+
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
 fn config_map(name: &str) -> Value {

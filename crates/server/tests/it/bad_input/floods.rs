@@ -2,50 +2,19 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Request;
-use http_body_util::Full;
-use hyper::client::conn::http2::{Builder, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
-use super::{CONFIG_MAPS, soon};
-use crate::running::{TestServer, start_server, within};
+use super::soon;
+use crate::{
+    client::{SharedConnection, get},
+    running::{CONFIG_MAPS, TestServer, start_server, within},
+};
 
-async fn connect(server: &TestServer) -> SendRequest<Full<Bytes>> {
-    let stream = TcpStream::connect(server.address()).await.unwrap();
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.initial_stream_window_size(1024);
-    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
-    sender
-}
-
-fn watch_request() -> Request<Full<Bytes>> {
-    let request = Request::get(format!("http://server{CONFIG_MAPS}?watch=1"));
-    request.body(Full::default()).unwrap()
-}
-
-/// Waits until the server has noticed that all its watchers are gone.
-async fn all_watches_closed(server: &TestServer) {
-    within(async {
-        loop {
-            let text = server.get("/metrics").await.text();
-            let mut gauges = text
-                .lines()
-                .filter(|line| line.starts_with("apiserver_longrunning_requests{"));
-            if gauges.all(|line| line.ends_with(" 0")) {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-}
+const WATCH: &str = "/api/v1/namespaces/default/configmaps?watch=1";
 
 async fn create(server: &TestServer, name: &str, bytes: usize) {
     let object = json!({"metadata": {"name": name}, "data": {"k": "x".repeat(bytes)}});
@@ -59,16 +28,12 @@ async fn watches_that_nobody_reads_delay_nobody() {
     let server = start_server().await;
     let mut unread = Vec::new();
     for _ in 0..CONNECTIONS {
-        let mut connection = connect(&server).await;
+        let mut connection = SharedConnection::reluctant(server.address()).await;
         for _ in 0..WATCHES {
-            let response = within(connection.send_request(watch_request()))
-                .await
-                .unwrap();
-            assert_eq!(response.status(), 200);
-            unread.push(response);
+            unread.push(connection.watch(WATCH).await);
         }
     }
-    let mut healthy = server.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+    let mut healthy = server.watch(WATCH).await;
     for index in 0..20 {
         let name = format!("big-{index}");
         soon(async {
@@ -79,7 +44,7 @@ async fn watches_that_nobody_reads_delay_nobody() {
     }
     server.assert_well().await;
     drop((unread, healthy));
-    all_watches_closed(&server).await;
+    server.has_open_watches(0).await;
 }
 
 #[tokio::test]
@@ -87,10 +52,10 @@ async fn watches_opened_and_closed_in_a_loop_leave_nothing_behind() {
     let server = start_server().await;
     create(&server, "a", 10).await;
     for _ in 0..300 {
-        let mut events = server.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+        let mut events = server.watch(WATCH).await;
         events.shows(&["ADDED a"]).await;
     }
-    all_watches_closed(&server).await;
+    server.has_open_watches(0).await;
     server.assert_well().await;
 }
 
@@ -98,18 +63,18 @@ async fn watches_opened_and_closed_in_a_loop_leave_nothing_behind() {
 async fn streams_that_are_reset_at_once_leave_nothing_behind() {
     let server = start_server().await;
     for _ in 0..5 {
-        let mut connection = connect(&server).await;
+        let mut connection = SharedConnection::open(server.address()).await;
         for _ in 0..500 {
-            if connection.ready().await.is_err() {
+            if connection.0.ready().await.is_err() {
                 break;
             }
-            let request = connection.send_request(watch_request());
+            let request = connection.0.send_request(get(WATCH));
             // Polled once, so that it is sent, and reset by the drop.
             let _ = tokio::time::timeout(Duration::ZERO, request).await;
         }
     }
     server.assert_well().await;
-    all_watches_closed(&server).await;
+    server.has_open_watches(0).await;
 }
 
 #[tokio::test]

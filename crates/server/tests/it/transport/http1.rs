@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::running::start_server;
-
-const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+use crate::running::{CONFIG_MAPS, start_server};
 
 #[tokio::test]
 async fn a_watch_is_sent_in_chunks_of_whole_lines() {

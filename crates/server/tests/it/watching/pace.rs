@@ -1,36 +1,19 @@
 //! Large events, many events, and watchers that do not keep up.
 
-use bytes::Bytes;
-use http::Request;
-use http_body_util::Full;
-use hyper::client::conn::http2::Builder;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use listwatch_server::{Settings, watch_cache::CacheLimits};
 use listwatch_store::Revision;
 use serde_json::json;
-use tokio::net::TcpStream;
 
 use super::{CONFIG_MAPS, change, create, from_now};
 use crate::{
-    client::{Event, Events, version},
-    running::{TestServer, start_server, start_with, within},
+    client::{Event, Events, SharedConnection, version},
+    running::{TestServer, start_server, start_with},
 };
 
 /// A watch over a connection of its own that takes next to nothing before it is read.
 async fn reluctant_watch(server: &TestServer, path: &str) -> Events {
-    let stream = TcpStream::connect(server.address()).await.unwrap();
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.initial_stream_window_size(1_024);
-    let (mut sender, connection) = builder
-        .handshake::<_, Full<Bytes>>(TokioIo::new(stream))
-        .await
-        .unwrap();
-    tokio::spawn(connection);
-    let request = Request::get(format!("http://server{path}"));
-    let request = request.body(Full::default()).unwrap();
-    let response = within(sender.send_request(request)).await.unwrap();
-    assert_eq!(response.status(), 200);
-    Events::new(response)
+    let mut connection = SharedConnection::reluctant(server.address()).await;
+    connection.watch(path).await
 }
 
 #[tokio::test]
