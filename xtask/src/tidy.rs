@@ -79,8 +79,21 @@ fn check(path: &str, text: &str, files: &[String]) -> Vec<Violation> {
         Some("rs") => sources::check(path, text),
         Some("toml") if path.ends_with("/Cargo.toml") => dependencies::check(path, text),
         Some("md") => documents::check(path, text, files),
+        Some("json") if path.ends_with("package-lock.json") => lock_file(path, text),
         _ => Vec::new(),
     }
+}
+
+/// Packages come from wherever a developer gets them; their hashes say that they are the right ones.
+fn lock_file(path: &str, text: &str) -> Vec<Violation> {
+    let lines = text.lines().enumerate();
+    lines
+        .filter(|(_, line)| line.contains("\"resolved\":"))
+        .map(|(index, _)| {
+            let message = "an address: install with --omit-lockfile-registry-resolved";
+            Violation::at(path, index + 1, message)
+        })
+        .collect()
 }
 
 fn size(path: &str, bytes: u64) -> Option<Violation> {

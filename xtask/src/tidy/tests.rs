@@ -134,6 +134,15 @@ fn a_path_in_a_document_must_exist() {
 }
 
 #[test]
+fn a_lock_file_names_no_address() {
+    let locked = "{\n\"integrity\": \"sha512-x\",\n\"resolved\": \"https://example.com/a.tgz\"\n}";
+    assert_eq!(
+        messages(check("a/package-lock.json", locked, &[])),
+        ["a/package-lock.json:3: an address: install with --omit-lockfile-registry-resolved"]
+    );
+}
+
+#[test]
 fn a_large_file_is_refused() {
     assert!(size("a.json", FILE_BYTES_MAX).is_none());
     assert!(size("a.json", FILE_BYTES_MAX + 1).is_some());
