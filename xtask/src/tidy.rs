@@ -84,7 +84,7 @@ fn check(path: &str, text: &str, files: &[String]) -> Vec<Violation> {
     }
 }
 
-/// Packages come from wherever a developer gets them; their hashes say that they are the right ones.
+/// Packages come from wherever a developer gets them; their hashes say that they are right.
 fn lock_file(path: &str, text: &str) -> Vec<Violation> {
     let lines = text.lines().enumerate();
     lines
