@@ -22,7 +22,16 @@ pub(super) fn document() -> Vec<u8> {
         "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": "",
         "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+        "platform": format!("{}/{}", std::env::consts::OS, architecture()),
     });
     serde_json::to_vec_pretty(&document).expect("this document is valid JSON")
+}
+
+/// The processor's name, as Go's tools know it.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
 }
