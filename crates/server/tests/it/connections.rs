@@ -55,6 +55,7 @@ async fn a_silent_watch_gets_its_last_bookmark_and_its_end_when_the_server_stops
         .post("/api/v1/namespaces", &elsewhere)
         .await
         .created();
+    server.has_settled().await;
     let stopping = tokio::spawn(server.shutdown());
     let bookmark = wire.chunk().await;
     assert!(bookmark.starts_with(r#"{"type":"BOOKMARK""#), "{bookmark}");

@@ -47,6 +47,7 @@ async fn write_history(server: TestServer) -> History {
     let b = create(&server, "b").await;
     let a_changed = change(&server, "a", "1").await;
     let c = create(&server, "c").await;
+    server.has_settled().await;
     History {
         server,
         a,

@@ -75,6 +75,12 @@ impl TestServer {
         .await;
     }
 
+    /// Waits until reads that take any state show everything that was written before.
+    pub(crate) async fn has_settled(&self) {
+        // A list of the newest state is answered when memory has come that far.
+        self.get(CONFIG_MAPS).await.ok();
+    }
+
     /// Waits until the server counts so many watches as open.
     pub(crate) async fn has_open_watches(&self, count: usize) {
         within(async {

@@ -12,7 +12,9 @@ use crate::{
 async fn write_elsewhere(server: &TestServer) -> u64 {
     let object = json!({"metadata": {"generateName": "secret-"}});
     let path = "/api/v1/namespaces/default/secrets";
-    version(&server.post(path, &object).await.created())
+    let created = server.post(path, &object).await.created();
+    server.has_settled().await;
+    version(&created)
 }
 
 #[tokio::test]

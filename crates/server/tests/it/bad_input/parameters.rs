@@ -16,6 +16,7 @@ async fn with_objects() -> TestServer {
         let object = json!({"metadata": {"name": name}});
         server.post(CONFIG_MAPS, &object).await.created();
     }
+    server.has_settled().await;
     server
 }
 

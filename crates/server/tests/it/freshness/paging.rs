@@ -130,6 +130,7 @@ async fn a_forgotten_moment_offers_to_go_on_with_the_present() {
     }
     let next = change(server, "a", "2").await;
     assert!(next > at);
+    server.has_settled().await;
     forget_before(server, next).await;
 
     let path = format!("{CONFIG_MAPS}?limit=1&continue={token}");
