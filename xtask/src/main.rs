@@ -7,6 +7,7 @@
 
 mod conformance;
 mod generate;
+mod measure;
 mod progress;
 mod test;
 mod tidy;
@@ -23,7 +24,7 @@ struct Task {
     run: fn(&[String]) -> Result<()>,
 }
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 7] = [
     Task {
         name: "test",
         help: "everything that must pass before a change lands",
@@ -43,6 +44,11 @@ const TASKS: [Task; 6] = [
         name: "tools",
         help: "build and install what the foreign clients need, into .tools",
         run: tools::run,
+    },
+    Task {
+        name: "measure",
+        help: "time, memory and CPU of the released command: all, or start, memory, fanout",
+        run: measure::run,
     },
     Task {
         name: "generate",
