@@ -2,10 +2,18 @@
 
 mod wire;
 
+use std::sync::Arc;
+
+use listwatch_server::{RunningServer, Settings};
+use listwatch_store::MemoryStore;
 use serde_json::{Value, json};
+use tokio::net::TcpSocket;
 
 use self::wire::{Wire, get};
-use crate::running::{CONFIG_MAPS, TestServer, start_server};
+use crate::{
+    client::Client,
+    running::{CONFIG_MAPS, TestServer, start_server},
+};
 
 const WATCH: &str = "/api/v1/namespaces/default/configmaps?watch=1";
 /// A watch that ends by itself and has nothing to say before.
@@ -127,6 +135,37 @@ async fn a_watch_asked_for_behind_a_long_list_comes_after_all_of_it() {
 }
 
 #[tokio::test]
+async fn a_client_that_reads_late_misses_nothing() {
+    // The kernel has room for less than the state, so that its end is still to be written when the
+    // watch falls silent.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_send_buffer_size(4 * 1024).unwrap();
+    socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
+    let store = Arc::new(MemoryStore::new());
+    let listener = socket.listen(16).unwrap();
+    let server = RunningServer::start(listener, store, Settings::default());
+    let server = server.await.unwrap();
+    let client = Client::new(server.address());
+    let object = json!({"metadata": {"generateName": "a-"}, "data": {"x": "x".repeat(50_000)}});
+    client.post(CONFIG_MAPS, &object).await.created();
+
+    let mut wire = Wire::connect(server.address()).await;
+    wire.send(get(WATCH, "")).await;
+    for _ in 0..3 {
+        client.post(CONFIG_MAPS, &object).await.created();
+    }
+    assert_eq!(wire.head().await.status, 200);
+    let mut events = String::new();
+    while events.lines().count() < 4 {
+        events.push_str(&wire.chunk().await);
+    }
+    for line in events.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(event["type"], "ADDED");
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_wants_its_connection_closed_after_a_watch_gets_that() {
     let server = start_server().await;
     let mut wire = Wire::connect(server.address()).await;
@@ -177,12 +216,21 @@ async fn a_client_of_http_1_0_gets_events_without_chunks() {
 #[tokio::test]
 async fn a_body_that_nobody_asked_for_is_not_taken_for_a_request() {
     let server = start_server().await;
-    let mut wire = Wire::connect(server.address()).await;
-    let body = get("/version", "");
+    let body = get("/version", "connection: close\r\n");
     let length = format!("content-length: {}\r\n", body.len());
-    let watch = get(SHORT_WATCH, &length) + &body;
-    wire.send(watch + &get("/healthz", "")).await;
+    let watch = get(SHORT_WATCH, &length);
+
+    let mut wire = Wire::connect(server.address()).await;
+    wire.send(watch.clone() + &body + &get("/healthz", ""))
+        .await;
     wire.head().await;
     assert_eq!(wire.chunks().await, "");
     assert_eq!(wire.body().await, "ok");
+
+    let mut late = server.raw().await;
+    late.send(watch).await;
+    late.read_until("\r\n\r\n").await;
+    late.send(body).await;
+    let rest = late.read_to_end().await;
+    assert!(!rest.contains("gitVersion"), "{rest}");
 }

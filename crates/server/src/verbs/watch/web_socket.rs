@@ -19,6 +19,8 @@ use crate::{
 
 /// Bytes of one message from the client, which has nothing to say. A longer one ends the stream.
 const RECEIVED_BYTES_MAX: usize = 4 * 1024;
+/// Bytes that are read at a time. Held as long as the socket is open.
+const READ_BYTES: usize = 512;
 
 /// A client's wish for a WebSocket.
 pub(super) struct Upgrade {
@@ -71,7 +73,7 @@ impl Upgrade {
 /// Sends each line as a text message; what the client says is read and dropped.
 async fn send(socket: Socket, mut frames: Frames) {
     let config = WebSocketConfig::default()
-        .read_buffer_size(RECEIVED_BYTES_MAX)
+        .read_buffer_size(READ_BYTES)
         .max_message_size(Some(RECEIVED_BYTES_MAX))
         .max_frame_size(Some(RECEIVED_BYTES_MAX));
     let socket = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
