@@ -5,6 +5,7 @@
 //! request they are in.
 
 mod chunked;
+mod corked;
 mod handover;
 mod http1;
 mod http2;

@@ -3,6 +3,7 @@
 use std::{
     future::poll_fn,
     io::{self, IoSlice},
+    mem::MaybeUninit,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -82,8 +83,8 @@ impl Socket {
         context: &mut Context<'_>,
         max: usize,
     ) -> Poll<io::Result<usize>> {
-        let mut space = [0; AHEAD_BYTES_MAX];
-        let mut buffer = ReadBuf::new(&mut space[..max - self.ahead.len()]);
+        let mut space = [MaybeUninit::uninit(); AHEAD_BYTES_MAX];
+        let mut buffer = ReadBuf::uninit(&mut space[..max - self.ahead.len()]);
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
         self.ahead.extend_from_slice(buffer.filled());
         Poll::Ready(Ok(buffer.filled().len()))
