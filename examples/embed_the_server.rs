@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use listwatch::{Client, Collection};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client, Config, api::PostParams};
 use listwatch_server::{RunningServer, Settings};
 use listwatch_store::MemoryStore;
 use serde_json::json;
@@ -16,17 +17,16 @@ async fn main() -> anyhow::Result<()> {
     let store = Arc::new(MemoryStore::new());
     let server = RunningServer::start(listener, store, Settings::default()).await?;
 
-    // From here on any Kubernetes client works. This one is ours.
-    let client = Client::new(&format!("http://{}", server.address()))?;
-    let configmaps = Collection::core("configmaps").in_namespace("default");
+    // From here on any Kubernetes client works. This one is kube's.
+    let url = format!("http://{}", server.address());
+    let client = Client::try_from(Config::new(url.parse()?))?;
+    let configmaps: Api<ConfigMap> = Api::namespaced(client, "default");
     let color = json!({"metadata": {"name": "color"}, "data": {"is": "blue"}});
-    let created = client.create(&configmaps, &color).await?;
-    eprintln!(
-        "created {} at {}",
-        created["metadata"]["name"],
-        server.address()
-    );
-    assert_eq!(created["data"]["is"], "blue");
+    let created = configmaps
+        .create(&PostParams::default(), &serde_json::from_value(color)?)
+        .await?;
+    eprintln!("created {:?} at {url}", created.metadata.name);
+    assert_eq!(created.data.unwrap_or_default()["is"], "blue");
 
     server.shutdown().await;
     Ok(())

@@ -1,18 +1,21 @@
-//! List and watch against any Kubernetes API.
+//! Informers for Rust: list, watch, cache, notify, over any source that can list and watch.
 //!
-//! Read down the modules to follow a request: what it is about, how it is sent, what comes back,
-//! and what to do when nothing good does.
+//! Read down the modules to follow an object from its source to the code that acts on it.
 
-mod collection;
-mod connection;
-mod list;
-mod watch;
-mod write;
-mod error;
+pub mod version;
+pub mod object;
+pub mod lister_watcher;
+pub mod decoder;
+pub mod delta;
+pub mod delta_queue;
+pub mod indexed_cache;
+pub mod notification;
 
-pub use collection::{Collection, InvalidAddress};
-pub use connection::Client;
-pub use error::{RequestError, WatchError};
-pub use list::{Freshness, ListOptions, Page};
-pub use watch::{Bookmark, Bookmarks, WatchEvent, WatchOptions, WatchStart, WatchStream};
-pub use write::{Deleted, Patch, Precondition};
+pub use decoder::{DecodeError, Decoder, Raw, SetAside};
+pub use delta::{Deletion, Delta, Replacement};
+pub use delta_queue::DeltaQueue;
+pub use indexed_cache::{Cache, CacheWriter, Change, Snapshot};
+pub use lister_watcher::{ListerWatcher, RawEvent, RawObject, SourceError};
+pub use notification::{Deleted, FinalState, Notification, Origin};
+pub use object::{Labels, Object, ObjectKey, Uid};
+pub use version::Version;

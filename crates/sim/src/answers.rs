@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::client::{Bookmark, Deleted, RequestError, WatchError, WatchEvent};
 use anyhow::anyhow;
-use listwatch::{Bookmark, Deleted, RequestError, WatchError, WatchEvent};
 use listwatch_api::ResourceVersion;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub(crate) fn version(text: &str) -> anyhow::Result<ResourceVersion> {
     parse_version(text).map_err(|reason| anyhow!(reason))
 }
 
-pub(crate) fn page(page: listwatch::Page) -> anyhow::Result<Page> {
+pub(crate) fn page(page: crate::client::Page) -> anyhow::Result<Page> {
     let items = page.items.into_iter().map(object);
     Ok(Page {
         at: version(&page.resource_version)?,

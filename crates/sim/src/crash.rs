@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use crate::client::{Bookmarks as WithBookmarks, Client, Collection, ListOptions, WatchOptions};
 use anyhow::{Context, bail};
-use listwatch::{Bookmarks as WithBookmarks, Client, Collection, ListOptions, WatchOptions};
 use listwatch_api::ResourceVersion;
 use serde_json::json;
 use tokio::{sync::watch, task::JoinSet, time::timeout};
@@ -241,7 +241,7 @@ async fn replay(recorder: &Recorder, client: &Client, history: &History) -> anyh
     let options = WatchOptions {
         label_selector: None,
         field_selector: None,
-        start: listwatch::WatchStart::After(first),
+        start: crate::client::WatchStart::After(first),
         bookmarks: WithBookmarks::Unwanted,
         timeout: None,
     };

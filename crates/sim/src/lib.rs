@@ -3,6 +3,7 @@
 //! A workload runs against a server and yields a [`history::History`]. The [`model::Model`] is the
 //! order of writes that the history tells. Each of the [`checkers`] holds one promise against both.
 
+pub mod client;
 pub mod selection;
 pub mod history;
 pub mod model;

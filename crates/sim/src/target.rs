@@ -3,7 +3,7 @@
 mod binary;
 mod in_process;
 
-use listwatch::Client;
+use crate::client::Client;
 
 pub use binary::Binary;
 pub use in_process::InProcess;

@@ -2,23 +2,44 @@
 
 use super::Violation;
 
-/// Our crates by package name, and the ones of ours that each may use.
-const ALLOWED: [(&str, &[&str]); 7] = [
-    ("listwatch-api", &[]),
-    ("listwatch-store", &[]),
-    ("listwatch-server", &["listwatch-api", "listwatch-store"]),
-    ("listwatch", &["listwatch-api"]),
-    (
+/// One of our crates, by package name.
+struct Rule {
+    package: &'static str,
+    /// The crates of ours that it may use.
+    uses: &'static [&'static str],
+    /// The crates of ours that its tests may use beside those.
+    tests_use: &'static [&'static str],
+}
+
+const RULES: [Rule; 8] = [
+    rule("listwatch-api", &[], &[]),
+    rule("listwatch-store", &[], &[]),
+    rule("listwatch-etcd", &[], &[]),
+    rule(
+        "listwatch-server",
+        &["listwatch-api", "listwatch-store"],
+        &[],
+    ),
+    rule(
+        "listwatch",
+        &["listwatch-etcd"],
+        &[
+            "listwatch-server",
+            "listwatch-store",
+            "listwatch-in-process",
+        ],
+    ),
+    rule(
         "listwatch-cli",
         &[
             "listwatch-api",
             "listwatch-store",
             "listwatch-server",
             "listwatch",
-            "listwatch-sim", // for its tests: the command is killed for real
         ],
+        &["listwatch-sim"],
     ),
-    (
+    rule(
         "listwatch-sim",
         &[
             "listwatch-api",
@@ -26,26 +47,41 @@ const ALLOWED: [(&str, &[&str]); 7] = [
             "listwatch-server",
             "listwatch",
         ],
+        &[],
     ),
-    ("xtask", &[]),
+    rule("xtask", &[], &[]),
 ];
+
+const fn rule(
+    package: &'static str,
+    uses: &'static [&'static str],
+    tests_use: &'static [&'static str],
+) -> Rule {
+    Rule {
+        package,
+        uses,
+        tests_use,
+    }
+}
 
 pub(super) fn check(path: &str, manifest: &str) -> Vec<Violation> {
     let Some(name) = package_name(manifest) else {
         return Vec::new();
     };
-    let Some((_, allowed)) = ALLOWED.iter().find(|(package, _)| *package == name) else {
+    let Some(rule) = RULES.iter().find(|rule| rule.package == name) else {
         return Vec::new();
     };
     let mut violations = Vec::new();
-    let mut in_dependencies = false;
+    let mut section = "";
     for (index, line) in manifest.lines().enumerate() {
         if line.starts_with('[') {
-            in_dependencies = line.contains("dependencies");
+            section = line;
         }
         let key = line.split(['=', '.', ' ']).next().unwrap_or_default();
         let ours = key == "listwatch" || key.starts_with("listwatch-");
-        if in_dependencies && ours && !allowed.contains(&key) {
+        let in_tests = section.contains("dev-dependencies") && rule.tests_use.contains(&key);
+        let allowed = rule.uses.contains(&key) || in_tests;
+        if section.contains("dependencies") && ours && !allowed {
             let message = format!("`{name}` must not depend on `{key}`");
             violations.push(Violation::at(path, index + 1, message));
         }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use listwatch::{Client, Collection, Patch};
+use listwatch_sim::client::{Client, Collection, Patch};
 use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},

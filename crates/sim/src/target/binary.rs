@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
+use crate::client::Client;
 use anyhow::{Context, bail};
-use listwatch::Client;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader},

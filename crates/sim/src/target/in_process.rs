@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crate::client::Client;
 use anyhow::Context;
-use listwatch::Client;
 use listwatch_server::{RunningServer, Settings};
 use listwatch_store::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 use tempfile::TempDir;

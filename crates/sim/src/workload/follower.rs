@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use listwatch::{WatchOptions, WatchStream};
+use crate::client::{WatchOptions, WatchStream};
 use listwatch_api::ResourceVersion;
 use tokio::time::Instant;
 
@@ -266,14 +266,14 @@ pub(super) fn watch_options(watch: &Watch) -> WatchOptions {
         label_selector: watch.selection.label_selector(),
         field_selector: watch.selection.field_selector(),
         start: match watch.start {
-            WatchStart::After(version, _) => listwatch::WatchStart::After(version),
+            WatchStart::After(version, _) => crate::client::WatchStart::After(version),
             WatchStart::State(freshness) => {
-                listwatch::WatchStart::State(lister::client_freshness(freshness))
+                crate::client::WatchStart::State(lister::client_freshness(freshness))
             }
         },
         bookmarks: match watch.bookmarks {
-            Bookmarks::Wanted => listwatch::Bookmarks::Wanted,
-            Bookmarks::Unwanted => listwatch::Bookmarks::Unwanted,
+            Bookmarks::Wanted => crate::client::Bookmarks::Wanted,
+            Bookmarks::Unwanted => crate::client::Bookmarks::Unwanted,
         },
         timeout: None,
     }

@@ -1,6 +1,6 @@
 //! The kinds that a workload writes: one in namespaces, one with a field that selectors can follow.
 
-use listwatch::{Collection, Patch};
+use crate::client::{Collection, Patch};
 use serde_json::{Map, Value, json};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use listwatch::ListOptions;
+use crate::client::ListOptions;
 
 use super::world::World;
 use crate::{
@@ -92,12 +92,12 @@ pub(super) async fn list(
     })
 }
 
-pub(super) fn client_freshness(freshness: Freshness) -> listwatch::Freshness {
+pub(super) fn client_freshness(freshness: Freshness) -> crate::client::Freshness {
     match freshness {
-        Freshness::MostRecent => listwatch::Freshness::MostRecent,
-        Freshness::Any => listwatch::Freshness::Any,
-        Freshness::NotOlderThan(version) => listwatch::Freshness::NotOlderThan(version),
-        Freshness::Exactly(version) => listwatch::Freshness::Exactly(version),
+        Freshness::MostRecent => crate::client::Freshness::MostRecent,
+        Freshness::Any => crate::client::Freshness::Any,
+        Freshness::NotOlderThan(version) => crate::client::Freshness::NotOlderThan(version),
+        Freshness::Exactly(version) => crate::client::Freshness::Exactly(version),
     }
 }
 

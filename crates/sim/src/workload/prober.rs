@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use listwatch::WatchStream;
+use crate::client::WatchStream;
 
 use super::{follower, world::World};
 use crate::{

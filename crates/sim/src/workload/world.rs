@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use listwatch::Client;
+use crate::client::Client;
 use listwatch_api::ResourceVersion;
 use parking_lot::Mutex;
 use tokio::sync::watch;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::client::{Collection, Patch, Precondition, RequestError};
 use anyhow::Context;
-use listwatch::{Collection, Patch, Precondition, RequestError};
 use serde_json::json;
 
 use super::{kind::Look, world::World};

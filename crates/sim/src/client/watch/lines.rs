@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::WatchError;
+use super::WatchError;
 
 /// The longest event that is taken: well above the largest object that a server stores. A longer
 /// one ends the stream.

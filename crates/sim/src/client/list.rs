@@ -4,7 +4,7 @@ use listwatch_api::ResourceVersion;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Client, Collection, RequestError, collection::push_query};
+use super::{Client, Collection, RequestError, collection::push_query};
 
 /// What of a collection to list.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use http::Method;
 use listwatch_api::{ResourceVersion, Status};
 use serde_json::{Value, json};
 
-use crate::{Client, Collection, RequestError};
+use super::{Client, Collection, RequestError};
 
 /// A change to an object, relative to what there is.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::lines::Lines;
-use crate::{
+use super::{
     Client, Collection, Freshness, RequestError, WatchError, collection::push_query,
     connection::chain,
 };

@@ -13,7 +13,7 @@ use hyper_util::{
 use listwatch_api::Status;
 use serde::de::DeserializeOwned;
 
-use crate::{InvalidAddress, RequestError};
+use super::{InvalidAddress, RequestError};
 
 /// How long an answer may take to begin, and then to end. After that the connection counts as lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);

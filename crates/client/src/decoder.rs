@@ -1,0 +1,119 @@
+//! Bytes to what the user wants to keep, once per object.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use crate::{Object, ObjectKey, RawObject, Version};
+
+/// Makes a body of an object's bytes. Called once for each state of each object.
+///
+/// Decoding is also the place to transform: a type with three fields keeps three fields, and what
+/// it leaves out is never allocated.
+pub struct Decoder<T> {
+    decode: Arc<Decode<T>>,
+}
+
+type Decode<T> = dyn Fn(&RawObject) -> Result<T, DecodeError> + Send + Sync;
+
+/// Why a body could not be made.
+#[derive(Clone, Debug, Error)]
+#[error("cannot decode: {reason}")]
+pub struct DecodeError {
+    /// What is wrong, for a person.
+    pub reason: String,
+}
+
+/// An object that was left out of the cache because it could not be decoded.
+#[derive(Clone, Debug)]
+pub struct SetAside {
+    /// Its name, if that much could be read.
+    pub key: Option<ObjectKey>,
+    /// Its version, if that much could be read.
+    pub version: Option<Version>,
+    /// Its bytes.
+    pub raw: Bytes,
+    /// What is wrong, for a person.
+    pub reason: String,
+}
+
+/// An object kept as the bytes that came, in exactly as much memory.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Raw(Box<[u8]>);
+
+impl<T> Decoder<T> {
+    /// A decoder of one's own.
+    pub fn new(
+        decode: impl Fn(&RawObject) -> Result<T, DecodeError> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            decode: Arc::new(decode),
+        }
+    }
+
+    /// The object with its body decoded.
+    pub fn decode(&self, raw: &RawObject) -> Result<Object<T>, DecodeError> {
+        let body = (self.decode)(raw)?;
+        Ok(Object {
+            key: raw.key.clone(),
+            version: raw.version.clone(),
+            uid: raw.uid.clone(),
+            labels: raw.labels.clone(),
+            body,
+        })
+    }
+}
+
+impl<T: DeserializeOwned> Decoder<T> {
+    /// Reads JSON into any type that serde can read. Fields that the type has not are skipped.
+    pub fn json() -> Self {
+        Self::new(|raw| {
+            serde_json::from_slice(&raw.body).map_err(|error| DecodeError {
+                reason: error.to_string(),
+            })
+        })
+    }
+}
+
+impl Decoder<Raw> {
+    /// Keeps the bytes.
+    pub fn raw() -> Self {
+        Self::new(|raw| Ok(Raw(raw.body.as_ref().into())))
+    }
+}
+
+impl Raw {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Reads them as JSON.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
+        serde_json::from_slice(&self.0).map_err(|error| DecodeError {
+            reason: error.to_string(),
+        })
+    }
+}
+
+impl<T> Clone for Decoder<T> {
+    fn clone(&self) -> Self {
+        Self {
+            decode: Arc::clone(&self.decode),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Decoder<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Decoder").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        String::from_utf8_lossy(&self.0).fmt(formatter)
+    }
+}
