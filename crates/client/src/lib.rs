@@ -10,7 +10,11 @@ pub mod delta;
 pub mod delta_queue;
 pub mod indexed_cache;
 pub mod notification;
+pub mod pager;
+pub mod retry_watcher;
+pub mod conflict_retry;
 
+pub use conflict_retry::{RetryPauses, retry_on_conflict};
 pub use decoder::{DecodeError, Decoder, Raw, SetAside};
 pub use delta::{Deletion, Delta, Replacement};
 pub use delta_queue::DeltaQueue;
@@ -18,4 +22,6 @@ pub use indexed_cache::{Cache, CacheWriter, Change, Snapshot};
 pub use lister_watcher::{ListerWatcher, RawEvent, RawObject, SourceError};
 pub use notification::{Deleted, FinalState, Notification, Origin};
 pub use object::{Labels, Object, ObjectKey, Uid};
+pub use pager::{Pager, PagerSettings};
+pub use retry_watcher::{RetryWatcher, RetryWatcherSettings};
 pub use version::Version;
