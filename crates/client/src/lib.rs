@@ -13,12 +13,18 @@ pub mod notification;
 pub mod pager;
 pub mod retry_watcher;
 pub mod conflict_retry;
+#[cfg(feature = "kubernetes")]
+pub mod wall_clock;
+#[cfg(feature = "kubernetes")]
+pub mod leader_election;
 
 pub use conflict_retry::{RetryPauses, retry_on_conflict};
 pub use decoder::{DecodeError, Decoder, Raw, SetAside};
 pub use delta::{Deletion, Delta, Replacement};
 pub use delta_queue::DeltaQueue;
 pub use indexed_cache::{Cache, CacheWriter, Change, Snapshot};
+#[cfg(feature = "kubernetes")]
+pub use leader_election::{ElectionSettings, FencingToken, LeaderElector, Leadership};
 pub use lister_watcher::{ListerWatcher, RawEvent, RawObject, SourceError};
 pub use notification::{Deleted, FinalState, Notification, Origin};
 pub use object::{Labels, Object, ObjectKey, Uid};

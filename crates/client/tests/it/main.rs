@@ -1,0 +1,7 @@
+//! The client library on real sockets.
+
+#![cfg(test)]
+
+mod leader_election;
+mod proxy;
+mod real_server;

@@ -1,0 +1,38 @@
+//! An API server in this process, and clients of it.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use kube::{Client, Config};
+use listwatch_server::{RunningServer, Settings};
+use listwatch_store::MemoryStore;
+use tokio::net::TcpListener;
+
+/// An empty server. It ends with the test.
+pub(crate) struct RealServer {
+    server: RunningServer,
+}
+
+impl RealServer {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let store = Arc::new(MemoryStore::new());
+        let server = RunningServer::start(listener, store, Settings::default())
+            .await
+            .unwrap();
+        Self { server }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        client_of(self.address())
+    }
+}
+
+/// A client of whatever listens there.
+pub(crate) fn client_of(address: SocketAddr) -> Client {
+    let url = format!("http://{address}").parse().unwrap();
+    Client::try_from(Config::new(url)).unwrap()
+}
