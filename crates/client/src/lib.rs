@@ -10,6 +10,7 @@ pub mod delta;
 pub mod delta_queue;
 pub mod indexed_cache;
 pub mod notification;
+pub mod shared_informer;
 pub mod pager;
 pub mod retry_watcher;
 pub mod conflict_retry;
@@ -30,4 +31,7 @@ pub use notification::{Deleted, FinalState, Notification, Origin};
 pub use object::{Labels, Object, ObjectKey, Uid};
 pub use pager::{Pager, PagerSettings};
 pub use retry_watcher::{RetryWatcher, RetryWatcherSettings};
+pub use shared_informer::{
+    Bound, Handler, HandlerOptions, Registration, SharedInformer, Subscription,
+};
 pub use version::Version;

@@ -22,6 +22,12 @@ pub enum Notification<T> {
     },
     /// The object is gone.
     Deleted(Deleted<T>),
+    /// The handler was too slow and chose to be told so ([`Bound::Drop`](crate::Bound::Drop)).
+    /// What leads from the state that it saw to the present follows.
+    Lagged {
+        /// How many changes were left out.
+        missed: u64,
+    },
 }
 
 /// Where an added object comes from.
@@ -53,12 +59,13 @@ pub enum FinalState {
 }
 
 impl<T> Notification<T> {
-    /// The object's name.
-    pub fn key(&self) -> &ObjectKey {
+    /// The object's name; `None` if this is not about one object.
+    pub fn key(&self) -> Option<&ObjectKey> {
         match self {
-            Self::Added { object, .. } => &object.key,
-            Self::Updated { new, .. } => &new.key,
-            Self::Deleted(deleted) => &deleted.key,
+            Self::Added { object, .. } => Some(&object.key),
+            Self::Updated { new, .. } => Some(&new.key),
+            Self::Deleted(deleted) => Some(&deleted.key),
+            Self::Lagged { .. } => None,
         }
     }
 }
@@ -75,6 +82,7 @@ impl<T> Clone for Notification<T> {
                 new: Arc::clone(new),
             },
             Self::Deleted(deleted) => Self::Deleted(deleted.clone()),
+            Self::Lagged { missed } => Self::Lagged { missed: *missed },
         }
     }
 }
@@ -92,12 +100,13 @@ impl<T> Clone for Deleted<T> {
 /// `ADDED default/web @12`: the line that `listwatch watch` prints.
 impl<T> fmt::Display for Notification<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, last) = match self {
-            Self::Added { object, .. } => ("ADDED", Some(object)),
-            Self::Updated { new, .. } => ("MODIFIED", Some(new)),
-            Self::Deleted(deleted) => ("DELETED", deleted.last.as_ref()),
+        let (word, key, last) = match self {
+            Self::Added { object, .. } => ("ADDED", &object.key, Some(object)),
+            Self::Updated { new, .. } => ("MODIFIED", &new.key, Some(new)),
+            Self::Deleted(deleted) => ("DELETED", &deleted.key, deleted.last.as_ref()),
+            Self::Lagged { missed } => return write!(formatter, "LAGGED    {missed} changes"),
         };
-        write!(formatter, "{word:<9} {}", self.key())?;
+        write!(formatter, "{word:<9} {key}")?;
         last.map_or(Ok(()), |object| write!(formatter, "   @{}", object.version))
     }
 }

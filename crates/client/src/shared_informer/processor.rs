@@ -1,0 +1,52 @@
+//! From the queue into the cache, and from there into the log.
+
+use std::sync::Arc;
+
+use super::{Shared, staleness::Progress};
+use crate::{CacheWriter, Delta};
+
+/// Applies what the queue brings until the queue ends or the informer stops.
+pub(super) async fn run<T>(shared: Arc<Shared<T>>, mut writer: CacheWriter<T>) {
+    let metrics = ProcessorMetrics::new(&shared.name);
+    while let Some(mut deltas) = shared.queue.pop_batch().await {
+        while !deltas.is_empty() {
+            let Some(room) = shared.log.room().await else {
+                return;
+            };
+            let later = deltas.split_off(room.min(deltas.len()));
+            metrics.count(&deltas);
+            apply(&shared, &mut writer, deltas);
+            deltas = later;
+        }
+    }
+}
+
+/// Readers see the new state before any handler is told how it came to be.
+fn apply<T>(shared: &Shared<T>, writer: &mut CacheWriter<T>, deltas: Vec<Delta<T>>) {
+    let changes = writer.apply(deltas);
+    let snapshot = shared.cache.snapshot();
+    let version = snapshot.version().cloned();
+    shared.log.append(changes, snapshot);
+    let sync = shared.log.sync();
+    shared.progress.send_replace(Progress::heard(version, sync));
+}
+
+struct ProcessorMetrics {
+    deltas: metrics::Counter,
+    batches: metrics::Counter,
+}
+
+impl ProcessorMetrics {
+    fn new(informer: &str) -> Self {
+        let labels = [("informer", informer.to_owned())];
+        Self {
+            deltas: metrics::counter!("listwatch_informer_deltas_total", &labels),
+            batches: metrics::counter!("listwatch_informer_batches_total", &labels),
+        }
+    }
+
+    fn count<T>(&self, deltas: &[Delta<T>]) {
+        self.deltas.increment(deltas.len() as u64);
+        self.batches.increment(1);
+    }
+}
