@@ -18,11 +18,15 @@ pub mod conflict_retry;
 pub mod wall_clock;
 #[cfg(feature = "kubernetes")]
 pub mod leader_election;
+#[cfg(feature = "kubernetes")]
+pub mod event_recorder;
 
 pub use conflict_retry::{RetryPauses, retry_on_conflict};
 pub use decoder::{DecodeError, Decoder, Raw, SetAside};
 pub use delta::{Deletion, Delta, Replacement};
 pub use delta_queue::DeltaQueue;
+#[cfg(feature = "kubernetes")]
+pub use event_recorder::{EventRecorder, NewEvent};
 pub use indexed_cache::{Cache, CacheWriter, Change, Snapshot};
 #[cfg(feature = "kubernetes")]
 pub use leader_election::{ElectionSettings, FencingToken, LeaderElector, Leadership};

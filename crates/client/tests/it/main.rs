@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod event_recorder;
 mod leader_election;
 mod proxy;
 mod real_server;
