@@ -11,6 +11,7 @@ pub mod delta_queue;
 pub mod indexed_cache;
 pub mod notification;
 pub mod shared_informer;
+pub mod work_queue;
 pub mod pager;
 pub mod retry_watcher;
 pub mod conflict_retry;
@@ -39,3 +40,4 @@ pub use shared_informer::{
     Bound, Handler, HandlerOptions, Registration, SharedInformer, Subscription,
 };
 pub use version::Version;
+pub use work_queue::{Permit, Priority, WorkQueue, WorkQueueSettings};
