@@ -1,30 +1,54 @@
 //! The objects of one informer: one writer, any number of readers that never wait for it.
+//!
+//! The writer changes its own state and publishes it once per batch. What readers get is a
+//! [`Snapshot`], which shares all that did not change with the state before it.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, hash::Hash, sync::Arc};
 
 use arc_swap::ArcSwap;
-use imbl::OrdMap;
+use parking_lot::Mutex;
 
-use crate::{Deleted, Delta, FinalState, Object, ObjectKey, Version};
+use crate::{Deleted, Delta, Object, Version};
+
+mod persistent_array;
+mod hash_table;
+mod slot_set;
+mod key_order;
+mod objects;
+mod postings;
+mod index;
+mod labels;
+mod working_state;
+mod snapshot;
+mod matches;
+mod difference;
+#[cfg(test)]
+mod tests;
+
+pub use difference::{Difference, Differences};
+pub use index::{Index, IndexNameTaken};
+pub use matches::{Matches, MatchesIter};
+pub use snapshot::Snapshot;
+
+use index::{IndexWriter, TypedIndexWriter};
+use snapshot::State;
+use working_state::WorkingState;
 
 /// The reading end. Clones read the same cache.
 pub struct Cache<T> {
-    published: Arc<ArcSwap<State<T>>>,
+    shared: Arc<Shared<T>>,
 }
 
 /// The writing end. There is one, so nobody else changes the cache.
 pub struct CacheWriter<T> {
-    published: Arc<ArcSwap<State<T>>>,
+    shared: Arc<Shared<T>>,
 }
 
-/// The cache at one moment. Everything read from it belongs together.
-pub struct Snapshot<T> {
-    state: Arc<State<T>>,
-}
-
-struct State<T> {
-    objects: OrdMap<ObjectKey, Arc<Object<T>>>,
-    version: Option<Version>,
+struct Shared<T> {
+    published: ArcSwap<State<T>>,
+    /// Taken by the writer for each batch, and by who adds an index. Never by who reads.
+    working: Mutex<WorkingState<T>>,
+    index_names: Mutex<BTreeSet<String>>,
 }
 
 /// What one delta did to the cache.
@@ -40,7 +64,7 @@ pub enum Change<T> {
     },
     /// The object is gone, whether it was there or not.
     Deleted(Deleted<T>),
-    /// Everything was replaced. What that means for each object is found by comparing the two.
+    /// Everything was replaced. What that means for each object is told by [`Snapshot::diff`].
     Replaced {
         /// The cache before.
         before: Snapshot<T>,
@@ -56,136 +80,89 @@ pub enum Change<T> {
 impl<T> CacheWriter<T> {
     /// An empty cache: the end that writes and the first of those that read.
     pub fn new() -> (Self, Cache<T>) {
-        let state = State {
-            objects: OrdMap::new(),
-            version: None,
-        };
-        let published = Arc::new(ArcSwap::from_pointee(state));
+        let working = WorkingState::new();
+        let shared = Arc::new(Shared {
+            published: ArcSwap::new(working.snapshot().into_shared()),
+            working: Mutex::new(working),
+            index_names: Mutex::default(),
+        });
         let cache = Cache {
-            published: Arc::clone(&published),
+            shared: Arc::clone(&shared),
         };
-        (Self { published }, cache)
+        (Self { shared }, cache)
     }
 
     /// Applies deltas in their order and publishes the result as one new state.
     pub fn apply(&mut self, deltas: Vec<Delta<T>>) -> Vec<Change<T>> {
-        let mut state = (*self.published.load_full()).clone();
-        let changes = deltas.into_iter().map(|delta| state.apply(delta)).collect();
-        self.published.store(Arc::new(state));
+        let mut working = self.shared.working.lock();
+        let deltas = deltas.into_iter();
+        let changes = deltas.map(|delta| working.apply(delta)).collect();
+        self.shared.publish(&working);
         changes
     }
 }
 
-impl<T> State<T> {
-    fn apply(&mut self, delta: Delta<T>) -> Change<T> {
-        match delta {
-            Delta::Added(object) | Delta::Updated(object) => {
-                self.version = Some(object.version.clone());
-                let old = self.objects.insert(object.key.clone(), Arc::clone(&object));
-                match old {
-                    Some(old) => Change::Updated { old, new: object },
-                    None => Change::Added(object),
-                }
-            }
-            Delta::Deleted(deletion) => {
-                self.version = Some(deletion.version);
-                let known = self.objects.remove(&deletion.key);
-                let final_state = match deletion.last {
-                    Some(_) => FinalState::Known,
-                    None => FinalState::Unknown,
-                };
-                Change::Deleted(Deleted {
-                    key: deletion.key,
-                    last: deletion.last.or(known),
-                    final_state,
-                })
-            }
-            Delta::Replaced(replacement) => {
-                let before = self.snapshot();
-                let kept = replacement.set_aside.iter().filter_map(|key| {
-                    let object = self.objects.get(key)?;
-                    Some((key.clone(), Arc::clone(object)))
-                });
-                let new = replacement.objects.into_iter();
-                let new = new.map(|object| (object.key.clone(), object));
-                let objects = kept.chain(new).collect();
-                self.objects = objects;
-                self.version = replacement.version;
-                let after = self.snapshot();
-                Change::Replaced { before, after }
-            }
-            Delta::Resync => Change::Resync(self.snapshot()),
-            Delta::Bookmark(version) => {
-                self.version = Some(version.clone());
-                Change::Bookmark(version)
-            }
-        }
-    }
-
-    fn snapshot(&self) -> Snapshot<T> {
-        Snapshot {
-            state: Arc::new(self.clone()),
-        }
+impl<T> Shared<T> {
+    fn publish(&self, working: &WorkingState<T>) {
+        self.published.store(working.snapshot().into_shared());
     }
 }
 
 impl<T> Cache<T> {
     /// The cache as it is now.
     pub fn snapshot(&self) -> Snapshot<T> {
-        Snapshot {
-            state: self.published.load_full(),
+        Snapshot::from_shared(self.shared.published.load_full())
+    }
+
+    /// Adds an index, at any time: what is in the cache is indexed before this returns, and
+    /// meanwhile the cache goes on.
+    ///
+    /// The function gives the values of an object, none or many, and the same ones whenever it is
+    /// asked about the same state. If it panics the object has no values.
+    ///
+    /// ```
+    /// # use listwatch::{CacheWriter, indexed_cache::IndexNameTaken};
+    /// # struct Pod { node: Option<String> }
+    /// # let (_writer, cache) = CacheWriter::<Pod>::new();
+    /// let by_node = cache.add_index("node", |pod| pod.node.clone())?;
+    /// for pod in cache.snapshot().by_index(&by_node, "node-1") {
+    ///     println!("{}", pod.key);
+    /// }
+    /// # Ok::<(), IndexNameTaken>(())
+    /// ```
+    pub fn add_index<V, I>(
+        &self,
+        name: &str,
+        values: impl Fn(&Object<T>) -> I + Send + Sync + 'static,
+    ) -> Result<Index<T, V>, IndexNameTaken>
+    where
+        T: 'static,
+        V: Hash + Eq + Send + Sync + 'static,
+        I: IntoIterator<Item = V>,
+    {
+        if !self.shared.index_names.lock().insert(name.to_owned()) {
+            return Err(IndexNameTaken {
+                name: name.to_owned(),
+            });
         }
-    }
-}
-
-impl<T> Snapshot<T> {
-    /// The object with this key, such as `default/web`.
-    pub fn get(&self, key: &str) -> Option<&Arc<Object<T>>> {
-        self.state.objects.get(key)
-    }
-
-    /// All objects in the order of their keys.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Object<T>>> {
-        self.state.objects.values()
-    }
-
-    /// How many objects there are.
-    pub fn len(&self) -> usize {
-        self.state.objects.len()
-    }
-
-    /// Whether there is no object.
-    pub fn is_empty(&self) -> bool {
-        self.state.objects.is_empty()
-    }
-
-    /// The version of what was applied last; `None` before the first.
-    pub fn version(&self) -> Option<&Version> {
-        self.state.version.as_ref()
-    }
-}
-
-impl<T> Clone for State<T> {
-    fn clone(&self) -> Self {
-        Self {
-            objects: self.objects.clone(),
-            version: self.version.clone(),
+        let index = Index::new(name, values);
+        let mut writer = TypedIndexWriter::new(index.clone());
+        let snapshot = self.snapshot();
+        let objects = snapshot.objects();
+        for slot in objects.ordered_slots() {
+            writer.replace(slot, None, objects.at(slot).map(AsRef::as_ref));
         }
+        let mut working = self.shared.working.lock();
+        working.add_index(Box::new(writer), objects);
+        self.shared.publish(&working);
+        Ok(index)
     }
 }
 
 impl<T> Clone for Cache<T> {
     fn clone(&self) -> Self {
         Self {
-            published: Arc::clone(&self.published),
-        }
-    }
-}
-
-impl<T> Clone for Snapshot<T> {
-    fn clone(&self) -> Self {
-        Self {
-            state: Arc::clone(&self.state),
+            shared: Arc::clone(&self.shared),
         }
     }
 }
@@ -201,15 +178,5 @@ impl<T> fmt::Debug for CacheWriter<T> {
         formatter
             .debug_struct("CacheWriter")
             .finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Snapshot<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Snapshot")
-            .field("objects", &self.len())
-            .field("version", &self.version())
-            .finish()
     }
 }

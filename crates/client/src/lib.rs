@@ -9,6 +9,7 @@ pub mod decoder;
 pub mod delta;
 pub mod delta_queue;
 pub mod indexed_cache;
+pub mod lister;
 pub mod notification;
 pub mod shared_informer;
 pub mod work_queue;
@@ -28,10 +29,12 @@ pub use delta::{Deletion, Delta, Replacement};
 pub use delta_queue::DeltaQueue;
 #[cfg(feature = "kubernetes")]
 pub use event_recorder::{EventRecorder, NewEvent};
-pub use indexed_cache::{Cache, CacheWriter, Change, Snapshot};
+pub use indexed_cache::{Cache, CacheWriter, Change, Difference, Index, Snapshot};
 #[cfg(feature = "kubernetes")]
 pub use leader_election::{ElectionSettings, FencingToken, LeaderElector, Leadership};
+pub use lister::Lister;
 pub use lister_watcher::{ListerWatcher, RawEvent, RawObject, SourceError};
+pub use listwatch_api::selector::LabelSelector;
 pub use notification::{Deleted, FinalState, Notification, Origin};
 pub use object::{Labels, Object, ObjectKey, Uid};
 pub use pager::{Pager, PagerSettings};

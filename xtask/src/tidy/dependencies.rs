@@ -22,7 +22,7 @@ const RULES: [Rule; 8] = [
     ),
     rule(
         "listwatch",
-        &["listwatch-etcd"],
+        &["listwatch-api", "listwatch-etcd"],
         &[
             "listwatch-server",
             "listwatch-store",
