@@ -6,6 +6,7 @@
 )]
 
 mod conformance;
+mod etcd;
 mod generate;
 mod measure;
 mod progress;
@@ -42,7 +43,7 @@ const TASKS: [Task; 7] = [
     },
     Task {
         name: "tools",
-        help: "build and install what the foreign clients need, into .tools",
+        help: "build and install what tests need, into .tools: foreign clients, etcd",
         run: tools::run,
     },
     Task {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use crate::{
     conformance,
     progress::{self, Outcome, Progress},
-    tidy, workspace,
+    tidy, tools, workspace,
 };
 
 /// Runs all steps up to the first that fails.
@@ -31,6 +31,7 @@ pub(crate) fn run() -> Result<()> {
     progress.step("tidy", || tidy::run().map(|()| Outcome::Passed))?;
     progress.step("doc", doc)?;
     progress.step("build", conformance::build_server)?;
+    tools::install_etcd(&mut progress)?;
     progress.step("tests", tests)?;
     progress.step("examples", examples)?;
     for client in &conformance::CLIENTS {

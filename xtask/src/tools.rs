@@ -1,4 +1,4 @@
-//! Builds and installs what the foreign clients need, from pinned versions, into ignored folders.
+//! Builds and installs what tests need, from pinned versions, into ignored folders.
 
 use std::{
     env, fs,
@@ -6,12 +6,37 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::{conformance, progress, workspace};
+use crate::{
+    conformance, etcd,
+    progress::{self, Outcome, Progress},
+    workspace,
+};
 
-/// Installs for the clients named, or for all.
+/// What stands for the etcd servers among the names of clients.
+const ETCD: &str = "etcd";
+
+/// Installs for the clients named, or for all, and the etcd servers if named or all.
 pub(crate) fn run(names: &[String]) -> Result<()> {
+    let (servers, clients): (Vec<String>, Vec<String>) =
+        names.iter().cloned().partition(|name| name == ETCD);
+    if names.is_empty() || !servers.is_empty() {
+        install_etcd(&mut Progress::default())?;
+    }
+    if names.is_empty() || !clients.is_empty() {
+        install_clients(&clients)?;
+    }
+    Ok(())
+}
+
+/// Installs the etcd servers that tests start.
+pub(crate) fn install_etcd(progress: &mut Progress) -> Result<()> {
+    progress.step("etcd", etcd::build_current)?;
+    progress.step("etcd of Debian", etcd::unpack_debian)
+}
+
+fn install_clients(names: &[String]) -> Result<()> {
     for client in conformance::select(names)? {
         match missing(client.toolchain) {
             Some(program) => println!("{}: SKIPPED: `{program}` is not installed", client.name),
@@ -43,8 +68,16 @@ pub(crate) fn missing<'a>(toolchain: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Whether a missing toolchain is an error: nobody is there to read a warning.
-pub(crate) fn is_unattended() -> bool {
+fn is_unattended() -> bool {
     env::var("CI").is_ok_and(|value| value == "true")
+}
+
+/// Leaves something out for this reason, which is an error where nobody reads it.
+pub(crate) fn leave_out(reason: String) -> Result<Outcome> {
+    if is_unattended() {
+        bail!("{reason}, and with CI=true nothing may be left out");
+    }
+    Ok(Outcome::Skipped(reason))
 }
 
 /// Builds a Go module of `conformance/` into the folder of tools.

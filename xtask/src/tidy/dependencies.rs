@@ -80,7 +80,8 @@ pub(super) fn check(path: &str, manifest: &str) -> Vec<Violation> {
         let key = line.split(['=', '.', ' ']).next().unwrap_or_default();
         let ours = key == "listwatch" || key.starts_with("listwatch-");
         let in_tests = section.contains("dev-dependencies") && rule.tests_use.contains(&key);
-        let allowed = rule.uses.contains(&key) || in_tests;
+        let itself = key == name;
+        let allowed = rule.uses.contains(&key) || in_tests || itself;
         if section.contains("dependencies") && ours && !allowed {
             let message = format!("`{name}` must not depend on `{key}`");
             violations.push(Violation::at(path, index + 1, message));

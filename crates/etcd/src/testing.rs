@@ -1,0 +1,124 @@
+//! Real etcd servers for tests and examples: found, started, paused, killed, restarted.
+
+mod member;
+mod program;
+
+use std::{io, time::Duration};
+
+use tempfile::TempDir;
+use thiserror::Error;
+use tokio::time::timeout;
+
+pub use self::{
+    member::Member,
+    program::{Program, Release},
+};
+use crate::{Client, Settings};
+
+/// How long a new or restarted cluster has to answer its first request.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often a start is tried; another program may take a port between its choice and its use.
+const STARTS_MAX: usize = 5;
+
+/// An etcd cluster on loopback, its data in a folder that goes away with it.
+#[derive(Debug)]
+pub struct Cluster {
+    members: Vec<Member>,
+    _directory: TempDir,
+}
+
+/// Why etcd did not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The folder, a port or the program could not be had.
+    #[error("cannot start etcd: {0}")]
+    System(#[from] io::Error),
+    /// It ended, or answered nothing.
+    #[error("etcd does not answer; it wrote:\n{log}")]
+    Silent {
+        /// The end of what it wrote.
+        log: String,
+    },
+}
+
+impl Cluster {
+    /// Starts one server and waits until it answers.
+    pub async fn single(program: &Program) -> Result<Self, StartError> {
+        Self::start(program, 1).await
+    }
+
+    /// Starts a cluster of this many members and waits until all of them answer.
+    pub async fn start(program: &Program, count: usize) -> Result<Self, StartError> {
+        let mut attempt = 1;
+        loop {
+            match Self::try_start(program, count).await {
+                Err(StartError::Silent { .. }) if attempt < STARTS_MAX => attempt += 1,
+                result => return result,
+            }
+        }
+    }
+
+    async fn try_start(program: &Program, count: usize) -> Result<Self, StartError> {
+        let directory = tempfile::tempdir()?;
+        let mut cluster = Self {
+            members: Member::plan(program, directory.path(), count)?,
+            _directory: directory,
+        };
+        for member in &mut cluster.members {
+            member.spawn()?;
+        }
+        for member in &mut cluster.members {
+            wait_until_it_answers(member).await?;
+        }
+        Ok(cluster)
+    }
+
+    /// A client of all members, with the usual settings.
+    pub fn client(&self) -> Client {
+        Client::new(self.settings()).expect("addresses of loopback are valid")
+    }
+
+    /// The usual settings, with the addresses of all members.
+    pub fn settings(&self) -> Settings {
+        Settings::new(self.members.iter().map(Member::address))
+    }
+
+    /// The members, in the order of [`Cluster::settings`].
+    pub fn members(&mut self) -> &mut [Member] {
+        &mut self.members
+    }
+
+    /// Ends the first member as if by a power cut, and starts it again.
+    pub async fn crash_and_restart(&mut self) -> Result<(), StartError> {
+        let first = &mut self.members[0];
+        first.kill()?;
+        first.restart().await
+    }
+}
+
+impl Member {
+    /// Starts a killed member again on its old data, and waits until it answers.
+    pub async fn restart(&mut self) -> Result<(), StartError> {
+        self.spawn()?;
+        wait_until_it_answers(self).await
+    }
+}
+
+async fn wait_until_it_answers(member: &mut Member) -> Result<(), StartError> {
+    let settings = Settings::new([member.address()]);
+    let client = Client::new(settings).expect("addresses of loopback are valid");
+    let answers = async {
+        while client.revision().await.is_err() {
+            if member.has_ended()? {
+                return Ok(false);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        io::Result::Ok(true)
+    };
+    match timeout(START_TIMEOUT, answers).await {
+        Ok(Ok(true)) => Ok(()),
+        Ok(Err(error)) => Err(error.into()),
+        Ok(Ok(false)) | Err(_) => Err(StartError::Silent { log: member.log() }),
+    }
+}

@@ -1,0 +1,151 @@
+//! One etcd process.
+
+use std::{
+    fs::{self, OpenOptions},
+    io,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use super::Program;
+
+/// How much of what etcd wrote an error shows.
+const LOG_CHARACTERS_MAX: usize = 4000;
+
+/// One member of a test's cluster. It is killed when dropped.
+#[derive(Debug)]
+pub struct Member {
+    program: Program,
+    name: String,
+    directory: PathBuf,
+    client_port: u16,
+    peer_port: u16,
+    /// All members as etcd's `--initial-cluster` names them.
+    cluster: String,
+    process: Option<Child>,
+}
+
+impl Member {
+    /// So many members with ports that are free now, not yet started.
+    pub(super) fn plan(program: &Program, directory: &Path, count: usize) -> io::Result<Vec<Self>> {
+        let ports = free_ports(2 * count)?;
+        let (client_ports, peer_ports) = ports.split_at(count);
+        let named = peer_ports.iter().enumerate();
+        let cluster: Vec<String> = named
+            .map(|(index, port)| format!("member-{index}=http://127.0.0.1:{port}"))
+            .collect();
+        let cluster = cluster.join(",");
+        let ports = client_ports.iter().zip(peer_ports).enumerate();
+        let members = ports.map(|(index, (client_port, peer_port))| Self {
+            program: program.clone(),
+            name: format!("member-{index}"),
+            directory: directory.join(format!("member-{index}")),
+            client_port: *client_port,
+            peer_port: *peer_port,
+            cluster: cluster.clone(),
+            process: None,
+        });
+        Ok(members.collect())
+    }
+
+    /// Where clients find it.
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}", self.client_port)
+    }
+
+    /// Starts the process, without waiting for anything.
+    pub fn spawn(&mut self) -> io::Result<()> {
+        fs::create_dir_all(&self.directory)?;
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.log_file())?;
+        let peer_address = format!("http://127.0.0.1:{}", self.peer_port);
+        let mut command = Command::new(self.program.path());
+        command.arg("--name").arg(&self.name);
+        command.arg("--data-dir").arg(self.directory.join("data"));
+        command.arg("--listen-client-urls").arg(self.address());
+        command.arg("--advertise-client-urls").arg(self.address());
+        command.arg("--listen-peer-urls").arg(&peer_address);
+        command
+            .arg("--initial-advertise-peer-urls")
+            .arg(&peer_address);
+        command.arg("--initial-cluster").arg(&self.cluster);
+        command.args(["--log-level", "error"]);
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        self.process = Some(command.spawn()?);
+        Ok(())
+    }
+
+    /// Ends it at once, as a power cut would.
+    pub fn kill(&mut self) -> io::Result<()> {
+        if let Some(mut process) = self.process.take() {
+            process.kill()?;
+            process.wait()?;
+        }
+        Ok(())
+    }
+
+    /// Stops it where it stands: connections stay open, and nothing answers.
+    pub fn pause(&self) -> io::Result<()> {
+        self.signal("-STOP")
+    }
+
+    /// Lets a paused one go on.
+    pub fn resume(&self) -> io::Result<()> {
+        self.signal("-CONT")
+    }
+
+    fn signal(&self, signal: &str) -> io::Result<()> {
+        let process = self.process.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let mut kill = Command::new("kill");
+        let status = kill.arg(signal).arg(process.id().to_string()).status()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(format!(
+                "kill {signal} ended with {status}"
+            ))),
+        }
+    }
+
+    pub(super) fn has_ended(&mut self) -> io::Result<bool> {
+        match &mut self.process {
+            Some(process) => Ok(process.try_wait()?.is_some()),
+            None => Ok(true),
+        }
+    }
+
+    /// The end of what it wrote.
+    pub(super) fn log(&self) -> String {
+        let log = fs::read(self.log_file()).unwrap_or_default();
+        let from = log.len().saturating_sub(LOG_CHARACTERS_MAX);
+        String::from_utf8_lossy(&log[from..]).into_owned()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.directory.join("log")
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        if let Err(error) = self.kill() {
+            eprintln!("cannot end {}: {error}", self.name);
+        }
+    }
+}
+
+/// Ports of loopback that nobody listens on now.
+fn free_ports(count: usize) -> io::Result<Vec<u16>> {
+    let listeners: Vec<TcpListener> = (0..count)
+        .map(|_| TcpListener::bind(("127.0.0.1", 0)))
+        .collect::<io::Result<_>>()?;
+    let ports = listeners
+        .iter()
+        .map(|listener| Ok(listener.local_addr()?.port()));
+    ports.collect()
+}
