@@ -52,4 +52,15 @@ impl<T> Delta<T> {
             Self::Replaced(_) | Self::Resync | Self::Bookmark(_) => None,
         }
     }
+
+    /// The version that the cache has reached with this; `None` if it tells none.
+    pub fn version(&self) -> Option<&Version> {
+        match self {
+            Self::Added(object) | Self::Updated(object) => Some(&object.version),
+            Self::Deleted(deletion) => Some(&deletion.version),
+            Self::Replaced(replacement) => replacement.version.as_ref(),
+            Self::Bookmark(version) => Some(version),
+            Self::Resync => None,
+        }
+    }
 }

@@ -5,8 +5,10 @@
 pub mod version;
 pub mod object;
 pub mod lister_watcher;
+pub mod source;
 pub mod decoder;
 pub mod delta;
+pub mod reflector;
 pub mod delta_queue;
 pub mod indexed_cache;
 pub mod lister;
@@ -33,11 +35,12 @@ pub use indexed_cache::{Cache, CacheWriter, Change, Difference, Index, Snapshot}
 #[cfg(feature = "kubernetes")]
 pub use leader_election::{ElectionSettings, FencingToken, LeaderElector, Leadership};
 pub use lister::Lister;
-pub use lister_watcher::{ListerWatcher, RawEvent, RawObject, SourceError};
+pub use lister_watcher::{InitialEvents, ListerWatcher, RawEvent, RawObject, SourceError};
 pub use listwatch_api::selector::LabelSelector;
 pub use notification::{Deleted, FinalState, Notification, Origin};
 pub use object::{Labels, Object, ObjectKey, Uid};
 pub use pager::{Pager, PagerSettings};
+pub use reflector::{Reflector, ReflectorError, ReflectorSettings, ReflectorStatus};
 pub use retry_watcher::{RetryWatcher, RetryWatcherSettings};
 pub use shared_informer::{
     Bound, Handler, HandlerOptions, Registration, SharedInformer, Subscription,

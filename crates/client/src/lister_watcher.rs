@@ -134,7 +134,7 @@ pub struct RawObject {
 }
 
 /// What a watch tells.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum RawEvent {
     /// The object exists and was not seen before.
     Added(RawObject),

@@ -1,4 +1,4 @@
-//! The client library on real sockets.
+//! The client library as its users meet it.
 
 #![cfg(test)]
 
@@ -6,3 +6,4 @@ mod event_recorder;
 mod leader_election;
 mod proxy;
 mod real_server;
+mod reflector;

@@ -1,0 +1,5 @@
+//! Where objects come from.
+
+pub mod scripted;
+
+pub use scripted::ScriptedSource;

@@ -1,0 +1,5 @@
+//! The reflector against a scripted source.
+
+mod command;
+mod scenario;
+mod world;

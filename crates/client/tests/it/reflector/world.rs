@@ -1,0 +1,244 @@
+//! A reflector between a scripted source and a cache, one step at a time.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    time::Duration,
+};
+
+use futures_util::FutureExt;
+use listwatch::{
+    Cache, CacheWriter, DecodeError, Decoder, Delta, DeltaQueue, Reflector, ReflectorStatus,
+    SetAside,
+    lister_watcher::RawObject,
+    reflector::{BackoffSettings, ReflectorSettings},
+    source::{ScriptedSource, scripted::Checkpoint},
+};
+use parking_lot::Mutex;
+use tokio::sync::{oneshot, watch};
+
+/// How finely time passes.
+const TICK: Duration = Duration::from_millis(100);
+
+/// A body as the scenarios know it: a word.
+pub(crate) type Word = String;
+
+/// Everything that a scenario acts on.
+pub(crate) struct World {
+    pub(super) source: ScriptedSource,
+    pub(super) settings: ReflectorSettings,
+    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) cache: Cache<Word>,
+    pub(super) status: Option<watch::Receiver<ReflectorStatus>>,
+    pub(super) queue: DeltaQueue<Word>,
+    pub(super) reading: Reading,
+    pub(super) stop: Option<oneshot::Sender<()>>,
+    pub(super) log: Log,
+    pub(super) decoded: Log,
+    running: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    woken: Arc<Woken>,
+    writer: CacheWriter<Word>,
+    requests_seen: usize,
+}
+
+/// Whether the queue is being emptied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    On,
+    Off,
+}
+
+/// What a hook or the decoder has said, in order.
+#[derive(Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Vec<String>>>);
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let (writer, cache) = CacheWriter::new();
+        Self {
+            source: ScriptedSource::new(),
+            settings: ReflectorSettings {
+                name: "scenario".to_owned(),
+                backoff: BackoffSettings {
+                    jitter: 0.0,
+                    ..BackoffSettings::default()
+                },
+                random: fastrand::Rng::with_seed(7),
+                ..ReflectorSettings::default()
+            },
+            checkpoint: None,
+            cache,
+            status: None,
+            queue: DeltaQueue::in_order(),
+            reading: Reading::On,
+            stop: None,
+            log: Log::default(),
+            decoded: Log::default(),
+            running: None,
+            woken: Arc::default(),
+            writer,
+            requests_seen: 0,
+        }
+    }
+
+    pub(super) fn start(&mut self) {
+        let (stop, stopped) = oneshot::channel();
+        let errors = self.log.clone();
+        let set_aside = self.log.clone();
+        let reflector = Reflector::new(
+            Arc::new(self.source.clone()),
+            decoder(&self.decoded),
+            self.queue.clone(),
+            self.settings.clone(),
+        )
+        .with_known(self.cache.clone())
+        .on_error(move |error| errors.note(format!("error: {error}")))
+        .on_set_aside(move |object| set_aside.note(words(&object)));
+        self.status = Some(reflector.status());
+        let stopped = stopped.map(|_| ());
+        let running = tokio::task::unconstrained(reflector.run(stopped));
+        self.running = Some(Box::pin(running));
+        self.stop = Some(stop);
+    }
+
+    /// Drops the reflector.
+    pub(super) fn drop_it(&mut self) {
+        self.running = None;
+    }
+
+    /// Lets the reflector do all it can do now, and tells what it did.
+    pub(super) fn settle(&mut self) -> Vec<String> {
+        let mut seen = Vec::new();
+        loop {
+            let ended = self.poll();
+            let requests = self.source.requests();
+            let new = requests[self.requests_seen..].iter();
+            seen.extend(new.map(ToString::to_string));
+            self.requests_seen = requests.len();
+            seen.extend(self.log.take());
+            let deltas = self.read();
+            if ended {
+                seen.push("ended".to_owned());
+            }
+            if deltas.is_empty() && !self.woken.0.load(Ordering::SeqCst) {
+                return seen;
+            }
+            seen.extend(deltas);
+        }
+    }
+
+    fn poll(&mut self) -> bool {
+        let waker = Waker::from(Arc::clone(&self.woken));
+        let Some(running) = &mut self.running else {
+            return false;
+        };
+        self.woken.0.store(false, Ordering::SeqCst);
+        let ended = running.as_mut().poll(&mut Context::from_waker(&waker));
+        if ended == Poll::Pending {
+            return false;
+        }
+        self.running = None;
+        true
+    }
+
+    fn read(&mut self) -> Vec<String> {
+        let mut seen = Vec::new();
+        while self.reading == Reading::On
+            && let Some(Some(batch)) = self.queue.pop_batch().now_or_never()
+        {
+            let batch_words: Vec<_> = batch.iter().map(delta_words).collect();
+            seen.push(batch_words.join(" "));
+            self.writer.apply(batch);
+        }
+        seen
+    }
+
+    /// Lets time pass, and tells what happened when.
+    pub(super) async fn wait(&mut self, duration: Duration) -> Vec<String> {
+        let mut seen = Vec::new();
+        let mut waited = Duration::ZERO;
+        while waited < duration {
+            tokio::time::advance(TICK).await;
+            waited += TICK;
+            let new = self.settle().into_iter();
+            seen.extend(new.map(|line| format!("{:.1}s {line}", waited.as_secs_f64())));
+        }
+        seen
+    }
+}
+
+impl Log {
+    fn note(&self, line: String) {
+        self.0.lock().push(line);
+    }
+
+    pub(super) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
+
+fn decoder(log: &Log) -> Decoder<Word> {
+    let log = log.clone();
+    Decoder::new(move |raw: &RawObject| {
+        let word = String::from_utf8_lossy(&raw.body).into_owned();
+        log.note(format!("{}@{}", raw.key, raw.version));
+        match word.as_str() {
+            "bad" => Err(DecodeError {
+                reason: "a bad word".to_owned(),
+            }),
+            "panic" => panic!("a decoder panics"),
+            _ => Ok(word),
+        }
+    })
+}
+
+fn words(object: &SetAside) -> String {
+    let key = object.key.as_ref().map_or("?", |key| key.as_str());
+    let version = object
+        .version
+        .as_ref()
+        .map_or("?".to_owned(), ToString::to_string);
+    format!("set aside {key}@{version}: {}", object.reason)
+}
+
+fn delta_words(delta: &Delta<Word>) -> String {
+    match delta {
+        Delta::Added(object) => format!("+{}@{}", object.key, object.version),
+        Delta::Updated(object) => format!("~{}@{}", object.key, object.version),
+        Delta::Deleted(deletion) => {
+            let last = deletion.last.as_ref();
+            let last = last.map_or("unknown", |object| &object.body);
+            format!("-{}@{}({last})", deletion.key, deletion.version)
+        }
+        Delta::Bookmark(version) => format!("@{version}"),
+        Delta::Resync => "resync".to_owned(),
+        Delta::Replaced(replacement) => {
+            let version = replacement.version.as_ref();
+            let version = version.map_or("?".to_owned(), ToString::to_string);
+            let objects = replacement.objects.iter();
+            let mut words: Vec<_> = objects
+                .map(|object| format!("{}@{}", object.key, object.version))
+                .collect();
+            words.extend(
+                replacement
+                    .set_aside
+                    .iter()
+                    .map(|key| format!("{key}@aside")),
+            );
+            format!("replaced@{version}[{}]", words.join(" "))
+        }
+    }
+}
