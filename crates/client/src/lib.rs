@@ -17,6 +17,7 @@ pub mod shared_informer;
 pub mod work_queue;
 pub mod pager;
 pub mod retry_watcher;
+pub mod until;
 pub mod conflict_retry;
 #[cfg(feature = "kubernetes")]
 pub mod wall_clock;
@@ -45,5 +46,6 @@ pub use retry_watcher::{RetryWatcher, RetryWatcherSettings};
 pub use shared_informer::{
     Bound, Handler, HandlerOptions, Registration, SharedInformer, Subscription,
 };
+pub use until::{Condition, Watched, wait_until, wait_until_all};
 pub use version::Version;
 pub use work_queue::{Permit, Priority, WorkQueue, WorkQueueSettings};
