@@ -15,6 +15,7 @@ pub mod lister;
 pub mod notification;
 pub mod shared_informer;
 pub mod work_queue;
+pub mod controller;
 pub mod pager;
 pub mod retry_watcher;
 pub mod until;
@@ -25,8 +26,11 @@ pub mod wall_clock;
 pub mod leader_election;
 #[cfg(feature = "kubernetes")]
 pub mod event_recorder;
+#[cfg(test)]
+mod recorded_metrics;
 
 pub use conflict_retry::{RetryPauses, retry_on_conflict};
+pub use controller::{Controller, ControllerError, Next};
 pub use decoder::{DecodeError, Decoder, Raw, SetAside};
 pub use delta::{Deletion, Delta, Replacement};
 pub use delta_queue::DeltaQueue;

@@ -1,37 +1,17 @@
 //! The numbers that a queue publishes.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use metrics::{
-    Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
-    SharedString, Unit, set_default_local_recorder,
-};
-use parking_lot::Mutex;
+use metrics::set_default_local_recorder;
 use tokio::time::advance;
 
 use super::*;
+use crate::recorded_metrics::RecordedMetrics;
 
-/// Keeps of each metric its value, and of a histogram what was recorded.
-#[derive(Clone, Default)]
-struct Recorded(Arc<Mutex<BTreeMap<String, Vec<f64>>>>);
-
-struct Metric {
-    recorded: Recorded,
-    name: String,
-}
+/// What the queue named test publishes.
+struct Recorded(RecordedMetrics);
 
 impl Recorded {
-    fn metric(&self, key: &Key) -> Arc<Metric> {
-        let queue = key.labels().find(|label| label.key() == "queue");
-        assert_eq!(queue.unwrap().value(), "test");
-        let recorded = self.clone();
-        let name = key.name().trim_start_matches("listwatch_work_queue_");
-        let name = name.to_owned();
-        Arc::new(Metric { recorded, name })
-    }
-
     fn all(&self, name: &str) -> Vec<f64> {
-        self.0.lock().get(name).cloned().unwrap_or_default()
+        self.0.all(&format!("listwatch_work_queue_{name}{{test}}"))
     }
 
     fn value(&self, name: &str) -> f64 {
@@ -39,72 +19,12 @@ impl Recorded {
     }
 }
 
-impl Metric {
-    fn set(&self, change: impl FnOnce(f64) -> f64) {
-        let mut recorded = self.recorded.0.lock();
-        let values = recorded.entry(self.name.clone()).or_default();
-        let last = values.pop().unwrap_or(0.0);
-        values.push(change(last));
-    }
-}
-
-impl CounterFn for Metric {
-    fn increment(&self, value: u64) {
-        self.set(|last| last + value as f64);
-    }
-
-    fn absolute(&self, value: u64) {
-        self.set(|_| value as f64);
-    }
-}
-
-impl GaugeFn for Metric {
-    fn increment(&self, value: f64) {
-        self.set(|last| last + value);
-    }
-
-    fn decrement(&self, value: f64) {
-        self.set(|last| last - value);
-    }
-
-    fn set(&self, value: f64) {
-        self.set(|_| value);
-    }
-}
-
-impl HistogramFn for Metric {
-    fn record(&self, value: f64) {
-        let mut recorded = self.recorded.0.lock();
-        recorded.entry(self.name.clone()).or_default().push(value);
-    }
-}
-
-impl Recorder for Recorded {
-    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-
-    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-
-    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
-
-    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-        Counter::from_arc(self.metric(key))
-    }
-
-    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
-        Gauge::from_arc(self.metric(key))
-    }
-
-    fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
-        Histogram::from_arc(self.metric(key))
-    }
-}
-
 fn recorded_queue() -> (WorkQueue<&'static str>, Recorded) {
-    let recorded = Recorded::default();
-    let installed = set_default_local_recorder(&recorded);
+    let metrics = RecordedMetrics::default();
+    let installed = set_default_local_recorder(&metrics);
     let queue = queue();
     drop(installed);
-    (queue, recorded)
+    (queue, Recorded(metrics))
 }
 
 #[tokio::test(start_paused = true)]
