@@ -5,6 +5,7 @@
 pub mod version;
 pub mod object;
 pub mod lister_watcher;
+pub mod wire;
 pub mod source;
 pub mod decoder;
 pub mod delta;
@@ -51,5 +52,7 @@ pub use shared_informer::{
     Bound, Handler, HandlerOptions, Registration, SharedInformer, Subscription,
 };
 pub use until::{Condition, Watched, wait_until, wait_until_all};
+#[cfg(feature = "kubernetes")]
+pub use source::kubernetes::KubernetesSource;
 pub use version::Version;
 pub use work_queue::{Permit, Priority, WorkQueue, WorkQueueSettings};

@@ -14,7 +14,7 @@ impl ObjectKey {
     /// The key of an object in a namespace, or of one outside of any.
     pub fn new(namespace: Option<&str>, name: &str) -> Self {
         match namespace {
-            Some(namespace) if !namespace.is_empty() => format!("{namespace}/{name}").into(),
+            Some(namespace) if !namespace.is_empty() => [namespace, "/", name].concat().into(),
             Some(_) | None => name.into(),
         }
     }
@@ -66,18 +66,70 @@ impl fmt::Debug for ObjectKey {
 }
 
 /// Tells an object from a later one of the same name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Uid(Arc<str>);
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Uid(UidForm);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum UidForm {
+    /// What Kubernetes uses, kept in place of its 36 characters.
+    Uuid([u8; 16]),
+    Text(Arc<str>),
+}
 
 impl Uid {
     /// The uid with this text; `None` if it is empty.
     pub fn parse(text: &str) -> Option<Self> {
-        (!text.is_empty()).then(|| Self(text.into()))
+        if text.is_empty() {
+            return None;
+        }
+        let form = uuid(text.as_bytes()).map(UidForm::Uuid);
+        Some(Self(form.unwrap_or_else(|| UidForm::Text(text.into()))))
     }
+}
 
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
+/// The number in `01234567-89ab-cdef-0123-456789abcdef`, which is written with small letters.
+fn uuid(text: &[u8]) -> Option<[u8; 16]> {
+    let text: &[u8; 36] = text.try_into().ok()?;
+    let digit = |character: u8| match character {
+        b'0'..=b'9' => Some(character - b'0'),
+        b'a'..=b'f' => Some(character - b'a' + 10),
+        _ => None,
+    };
+    let mut number = [0; 16];
+    let mut at = 0;
+    for (position, byte) in number.iter_mut().enumerate() {
+        if UUID_DASHES_BEFORE.contains(&position) {
+            (text[at] == b'-').then_some(())?;
+            at += 1;
+        }
+        *byte = digit(text[at])? << 4 | digit(text[at + 1])?;
+        at += 2;
+    }
+    Some(number)
+}
+
+/// The bytes of a UUID that a dash is written before.
+const UUID_DASHES_BEFORE: [usize; 4] = [4, 6, 8, 10];
+
+impl fmt::Display for Uid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = match &self.0 {
+            UidForm::Text(text) => return text.fmt(formatter),
+            UidForm::Uuid(number) => number,
+        };
+        for (position, byte) in number.iter().enumerate() {
+            if UUID_DASHES_BEFORE.contains(&position) {
+                formatter.write_str("-")?;
+            }
+            write!(formatter, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Uid {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 
@@ -95,6 +147,12 @@ impl Labels {
     /// All labels with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
+    /// Whether both are the same in memory.
+    #[cfg(test)]
+    pub(crate) fn shares_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -146,6 +204,21 @@ mod tests {
         assert_eq!((key.namespace(), key.name()), (None, "node-1"));
         let key = ObjectKey::from("a/b/c");
         assert_eq!((key.namespace(), key.name()), (Some("a"), "b/c"));
+    }
+
+    #[test]
+    fn a_uid_is_written_as_it_was_read() {
+        for text in [
+            "01234567-89ab-cdef-0123-456789abcdef",
+            "01234567-89AB-CDEF-0123-456789ABCDEF",
+            "01234567-89ab-cdef-0123_456789abcdef",
+            "01234567-89ab-cdef-0123-456789abcdeg",
+            "0123456789abcdef0123456789abcdef0123",
+            "7",
+        ] {
+            assert_eq!(Uid::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(Uid::parse(""), None);
     }
 
     #[test]

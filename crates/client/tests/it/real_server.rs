@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use kube::{Client, Config};
 use listwatch_server::{RunningServer, Settings};
-use listwatch_store::MemoryStore;
+use listwatch_store::{MemoryStore, Store};
 use tokio::net::TcpListener;
 
 /// An empty server. It ends with the test.
@@ -14,9 +14,12 @@ pub(crate) struct RealServer {
 
 impl RealServer {
     pub(crate) async fn start() -> Self {
+        Self::start_on(Arc::new(MemoryStore::new()), Settings::default()).await
+    }
+
+    pub(crate) async fn start_on(store: Arc<dyn Store>, settings: Settings) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let store = Arc::new(MemoryStore::new());
-        let server = RunningServer::start(listener, store, Settings::default())
+        let server = RunningServer::start(listener, store, settings)
             .await
             .unwrap();
         Self { server }
