@@ -51,8 +51,8 @@ pub use retry_watcher::{RetryWatcher, RetryWatcherSettings};
 pub use shared_informer::{
     Bound, Handler, HandlerOptions, Registration, SharedInformer, Subscription,
 };
-pub use until::{Condition, Watched, wait_until, wait_until_all};
 #[cfg(feature = "kubernetes")]
 pub use source::kubernetes::KubernetesSource;
+pub use until::{Condition, Watched, wait_until, wait_until_all};
 pub use version::Version;
 pub use work_queue::{Permit, Priority, WorkQueue, WorkQueueSettings};

@@ -20,7 +20,7 @@ use crate::{
     wire::LabelPool,
 };
 
-/// The objects of one kind in a Kubernetes cluster: all of them, or those of one namespace, or those
+/// The objects of one kind in a Kubernetes cluster: all of them, those of one namespace, or those
 /// that selectors choose.
 ///
 /// ```no_run

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Labels;
 
-/// Label sets, and texts in them, that are kept to be shared: a set that was pushed out of its place
+/// Label sets, and texts in them, that are kept to be shared. One that was pushed out of its place
 /// by another is only not shared with the objects that come later.
 const PLACES: usize = 512;
 /// Bytes of a label set that is shared as a whole; a longer one shares only its texts.

@@ -170,7 +170,8 @@ prop_compose! {
         places in prop::collection::vec(any::<Index>(), 6),
         space in prop::sample::select(vec!["", "\n\t "]),
     ) -> String {
-        let labels: Map<_, _> = labels.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let labels = labels.into_iter().map(|(name, value)| (name, value.into()));
+        let labels: Map<_, _> = labels.collect();
         let fields = ["name", "namespace", "uid", "resourceVersion"].into_iter().zip(texts);
         let fields = fields.map(|(field, text)| (field, Value::from(text)));
         let fields = fields.chain([("labels", labels.into())]);
@@ -185,14 +186,18 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn any_object_has_the_header_that_a_json_library_sees(text in objects(), rest in any::<Vec<u8>>()) {
+    fn any_object_has_the_header_that_a_json_library_sees(
+        text in objects(),
+        rest in any::<Vec<u8>>(),
+    ) {
         let value: Value = serde_json::from_str(&text).unwrap();
         let followed = [text.as_bytes(), &rest].concat();
         let header = Header::scan(&followed).unwrap();
         prop_assert_eq!(header.end, text.len());
         prop_assert_eq!(found(&header), expected(&value));
         let labels = LabelPool::default().labels(header.labels.unwrap()).unwrap();
-        let labels: Map<_, _> = labels.iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        let labels = labels.iter().map(|(name, value)| (name.to_owned(), value.into()));
+        let labels: Map<_, _> = labels.collect();
         prop_assert_eq!(&Value::from(labels), &value["metadata"]["labels"]);
     }
 

@@ -158,9 +158,10 @@ fn nothing_waits_for_its_end_beyond_the_bound() {
 proptest! {
     #[test]
     fn any_list_gives_the_same_wherever_it_is_cut(
-        text in r#"\{("items":\[(\{("metadata":\{"name":"a"\}|"[\\{}\[\]]?":1)?\},?){0,3}\]|"a":.|[{}\[\]",:n]){0,4}\}"#,
+        members in r#"("items":\[(\{("metadata":\{"name":"a"\})?\},?){0,3}\]|[a{}\[\]"\\,:]){0,9}"#,
         cut in 0_usize..100,
     ) {
+        let text = format!("{{{members}}}");
         prop_assert_eq!(outline(text.as_bytes(), cut), outline(text.as_bytes(), text.len()));
     }
 }

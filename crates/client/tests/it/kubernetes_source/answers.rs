@@ -161,11 +161,13 @@ async fn a_watch_that_is_cut_within_an_event_is_a_lost_connection() {
 #[tokio::test]
 async fn an_event_of_an_unknown_type_is_passed_over_and_an_error_ends_the_watch() {
     let object = r#"{"metadata":{"name":"a","resourceVersion":"6"}}"#;
-    let body = format!(
-        "{{\"type\":\"PATCHED\",\"object\":{object}}}\n{{\"type\":\"MODIFIED\",\"object\":{object}}}\n\
-         {{\"type\":\"ERROR\",\"object\":{{\"code\":410,\"message\":\"m\"}}}}\n"
-    );
-    let (address, _) = answering(endless(&body)).await;
+    let frame = |kind, object| format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
+    let frames = [
+        frame("PATCHED", object),
+        frame("MODIFIED", object),
+        frame("ERROR", r#"{"code":410,"message":"m"}"#),
+    ];
+    let (address, _) = answering(endless(&frames.concat())).await;
     let mut stream = within(config_maps(address).watch(&after_five()))
         .await
         .unwrap();
