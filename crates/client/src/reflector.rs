@@ -265,7 +265,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
 
     fn back_off(&mut self, error: ReflectorError, next: Next) -> Step {
         self.trouble(&error);
-        if next == Next::Filling {
+        if next == Next::Filling && self.position.version().is_some() {
             self.reporter.relist(error.cause());
         }
         let delay = self.backoff.delay(&mut self.settings.random);

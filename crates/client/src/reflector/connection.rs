@@ -109,16 +109,17 @@ impl Connection {
     fn observe(&mut self, events: &[RawEvent]) {
         for event in events {
             match event {
-                RawEvent::Bookmark(bookmark) => {
+                RawEvent::Bookmark(Bookmark::Progress(version)) => {
                     self.silence.learn();
-                    let (Bookmark::Progress(version) | Bookmark::InitialEventsEnd(version)) =
-                        bookmark;
                     self.progress.reach(version);
                 }
-                RawEvent::Added(_)
-                | RawEvent::Modified(_)
-                | RawEvent::Deleted(_)
-                | RawEvent::Unreadable(_) => self.progress = Progress::Some,
+                RawEvent::Bookmark(Bookmark::InitialEventsEnd(version)) => {
+                    self.progress.reach(version);
+                }
+                RawEvent::Added(raw) | RawEvent::Modified(raw) | RawEvent::Deleted(raw) => {
+                    self.progress.reach(&raw.version);
+                }
+                RawEvent::Unreadable(_) => {}
             }
         }
     }

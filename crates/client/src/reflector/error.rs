@@ -37,9 +37,7 @@ pub enum ReflectorError {
     #[error("the list has no version to watch from")]
     NoVersion,
     /// The state that was streamed is not the state that a list shows.
-    #[error(
-        "the streamed state of version {version} differs from its list in {differences} objects"
-    )]
+    #[error("the streamed state of version {version} differs from its list ({differences})")]
     Inconsistent {
         /// The version of both.
         version: Version,

@@ -59,7 +59,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
             Ok(complete) => complete,
             Err(ended) => return Ok(self.after_stream(ended, &freshness, cuts)),
         };
-        if let Err(error) = self.check(&complete).await {
+        if let Err(error) = self.check(&complete.state, &complete.version).await {
             self.reporter.relist(error.cause());
             return Ok(self.go_on(error, Next::Listing));
         }
@@ -153,10 +153,10 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         }
     }
 
-    async fn check(&self, complete: &Complete<T>) -> Result<(), ReflectorError> {
+    async fn check(&self, state: &Streamed<T>, version: &Version) -> Result<(), ReflectorError> {
         match self.settings.consistency_check {
             ConsistencyCheck::Off => Ok(()),
-            ConsistencyCheck::Compare => self.compare(&complete.state, &complete.version).await,
+            ConsistencyCheck::Compare => self.compare(state, version).await,
         }
     }
 }

@@ -167,6 +167,11 @@ impl ScriptedSource {
         self.with(State::release);
     }
 
+    /// Takes back the errors that no request has met yet, and answers what was held.
+    pub fn forgive(&self) {
+        self.with(State::forgive);
+    }
+
     /// Forgets all changes up to now: a watch from an older version has expired.
     pub fn expire_history(&self) {
         self.with(State::expire_history);

@@ -1,5 +1,7 @@
 //! The reflector against a scripted source.
 
 mod command;
+mod convergence;
+mod requests;
 mod scenario;
 mod world;

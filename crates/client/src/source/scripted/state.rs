@@ -199,6 +199,11 @@ impl State {
         self.held.clear();
     }
 
+    pub(super) fn forgive(&mut self) {
+        self.refusals.clear();
+        self.release();
+    }
+
     pub(super) fn is_held(&self, kind: RequestKind) -> bool {
         self.held.contains(&kind)
     }

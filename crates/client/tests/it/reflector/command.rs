@@ -13,24 +13,33 @@ use listwatch::{
 use super::world::{Reading, World};
 
 impl World {
-    /// Does what one line says and tells what it led to.
-    pub(crate) async fn obey(&mut self, command: &str) -> Vec<String> {
-        let words: Vec<_> = command.split_whitespace().collect();
-        match words.as_slice() {
+    /// Does what one line says and tells what it led to. What is divided by `;` happens at once.
+    pub(crate) async fn obey(&mut self, line: &str) -> Vec<String> {
+        for command in line.split(';') {
+            let words: Vec<_> = command.split_whitespace().collect();
+            match words.as_slice() {
+                ["wait", duration] => return self.wait(read_duration(duration)).await,
+                ["decoded"] => return vec![format!("[{}]", self.decoded.take().join(" "))],
+                ["cache"] => return vec![self.cache_words()],
+                ["open", "watches"] => return vec![self.source.open_watches().to_string()],
+                ["status"] => return vec![self.status_words()],
+                words => self.act(words),
+            }
+        }
+        self.settle()
+    }
+
+    fn act(&mut self, words: &[&str]) {
+        match words {
             ["settings", settings @ ..] => settings.iter().for_each(|setting| self.set(setting)),
-            ["run"] => self.start(),
+            ["run" | "begin"] => self.start(),
             ["drop"] => self.drop_it(),
             ["stop"] => drop(self.stop.take()),
             ["close"] => self.queue.close(),
-            ["wait", duration] => return self.wait(read_duration(duration)).await,
             ["read", "off"] => self.reading = Reading::Off,
             ["read", "on"] => self.reading = Reading::On,
-            ["decoded"] => return vec![self.decoded.take().join(" ")],
-            ["cache"] => return vec![self.cache_words()],
-            ["status"] => return vec![self.status_words()],
             words => self.change(words),
         }
-        self.settle()
     }
 
     fn set(&mut self, setting: &str) {
@@ -42,6 +51,7 @@ impl World {
             "page" => settings.page_size = Some(value.parse().unwrap()),
             "deadline" => settings.bookmark_deadline = Some(read_duration(value)),
             "patience" => settings.internal_error_patience = read_duration(value),
+            "timeout" => settings.watch_timeout_min = read_duration(value),
             "jitter" => settings.backoff.jitter = value.parse().unwrap(),
             "first" => settings.backoff.first = read_duration(value),
             "cap" => settings.backoff.cap = read_duration(value),
@@ -55,6 +65,9 @@ impl World {
             ["put", objects @ ..] => objects.iter().for_each(|object| {
                 let (key, body) = object.split_once('=').unwrap_or((object, "ok"));
                 source.put(key, body.to_owned());
+            }),
+            ["many", count] => (0..count.parse().unwrap()).for_each(|number: u32| {
+                source.put(&format!("many/{number:04}"), "ok");
             }),
             ["unseen", "put", key] => drop(source.put_unseen(key, "ok")),
             ["unseen", "delete", key] => drop(source.delete_unseen(key)),
@@ -81,6 +94,7 @@ impl World {
             }
             ["hold", kind] => source.hold(read_kind(kind)),
             ["release"] => source.release(),
+            ["forgive"] => source.forgive(),
             ["source", "has", "no", "streams"] => {
                 source.set_initial_events(InitialEvents::Unsupported);
             }

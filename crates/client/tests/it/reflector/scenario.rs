@@ -33,6 +33,49 @@ macro_rules! scenarios {
 
 scenarios! {
     a_list_is_watched_from_its_version
+    a_reflector_that_is_stopped_before_it_begins_asks_nothing
+    a_reflector_that_is_stopped_closes_its_watch
+    a_closed_queue_ends_the_reflector
+    a_watch_that_ends_in_good_order_is_resumed_at_once
+    a_very_short_watch_counts_as_failed
+    a_broken_connection_is_resumed_without_a_list
+    a_busy_or_unreachable_source_is_asked_again_without_a_list
+    any_other_error_of_a_watch_leads_to_a_list
+    internal_errors_are_borne_for_as_long_as_chosen
+    an_expired_watch_leads_to_a_list_that_is_not_older
+    a_list_whose_version_expired_asks_for_the_most_recent
+    a_list_whose_version_is_too_large_asks_for_the_most_recent
+    a_restored_source_is_listed_anew
+    a_list_that_fails_is_repeated_with_growing_pauses
+    chance_makes_pauses_up_to_twice_as_long
+    the_pauses_can_be_chosen
+    a_list_from_a_cache_is_asked_for_as_a_whole
+    a_source_without_a_cache_is_asked_for_pages_from_then_on
+    a_chosen_page_size_is_always_asked_for
+    a_page_that_expired_is_answered_by_one_whole_list
+    a_list_without_a_version_is_repeated
+    an_object_that_cannot_be_decoded_is_set_aside
+    what_cannot_be_understood_is_skipped
+    unchanged_objects_are_not_decoded_again
+    streamed_objects_are_decoded_once
+    bookmarks_move_the_version_on
+    a_lost_event_is_found_by_the_next_list
+    a_full_queue_stops_the_reading
+    a_silent_watch_is_replaced
+    a_deadline_for_silence_can_be_chosen
+    a_watch_that_outlives_its_time_is_replaced
+    a_state_is_streamed_and_the_same_watch_goes_on
+    only_the_end_of_the_state_completes_it
+    a_state_that_changes_while_it_is_streamed_is_told_once
+    a_refused_stream_falls_back_to_a_list
+    any_other_error_of_a_stream_falls_back_to_a_list_once
+    a_source_without_streams_is_listed
+    a_stream_that_is_cut_begins_anew
+    a_very_short_stream_falls_back_to_a_list
+    a_busy_source_is_asked_for_the_stream_again
+    a_stream_of_an_unavailable_version_asks_for_the_most_recent
+    an_expired_watch_leads_to_another_stream
+    a_streamed_state_can_be_compared_with_a_list
 }
 
 fn directory() -> std::path::PathBuf {

@@ -12,17 +12,23 @@ use std::{
 
 use futures_util::FutureExt;
 use listwatch::{
-    Cache, CacheWriter, DecodeError, Decoder, Delta, DeltaQueue, Reflector, ReflectorStatus,
-    SetAside,
-    lister_watcher::RawObject,
+    Cache, CacheWriter, DecodeError, Decoder, Delta, DeltaQueue, InitialEvents, ListerWatcher,
+    Reflector, ReflectorStatus, SetAside, SourceError,
+    lister_watcher::{BoxFuture, EventStream, ListOptions, ListStream, RawObject, WatchOptions},
     reflector::{BackoffSettings, ReflectorSettings},
-    source::{ScriptedSource, scripted::Checkpoint},
+    source::{
+        ScriptedSource,
+        scripted::{Checkpoint, Request},
+    },
 };
 use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 
 /// How finely time passes.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Longer lists of words are shortened to the first and the last.
+const WORDS_MAX: usize = 20;
 
 /// A body as the scenarios know it: a word.
 pub(crate) type Word = String;
@@ -42,7 +48,6 @@ pub(crate) struct World {
     running: Option<Pin<Box<dyn Future<Output = ()>>>>,
     woken: Arc<Woken>,
     writer: CacheWriter<Word>,
-    requests_seen: usize,
 }
 
 /// Whether the queue is being emptied.
@@ -56,12 +61,40 @@ pub(super) enum Reading {
 #[derive(Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Vec<String>>>);
 
+/// A source whose requests go to the log.
+struct Noted {
+    source: ScriptedSource,
+    log: Log,
+}
+
 #[derive(Default)]
 struct Woken(AtomicBool);
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl ListerWatcher for Noted {
+    fn list<'a>(
+        &'a self,
+        options: &'a ListOptions,
+    ) -> BoxFuture<'a, Result<Box<dyn ListStream>, SourceError>> {
+        self.log.note(Request::List(options.clone()).to_string());
+        self.source.list(options)
+    }
+
+    fn watch<'a>(
+        &'a self,
+        options: &'a WatchOptions,
+    ) -> BoxFuture<'a, Result<Box<dyn EventStream>, SourceError>> {
+        self.log.note(Request::Watch(options.clone()).to_string());
+        self.source.watch(options)
+    }
+
+    fn initial_events(&self) -> InitialEvents {
+        self.source.initial_events()
     }
 }
 
@@ -90,7 +123,6 @@ impl World {
             running: None,
             woken: Arc::default(),
             writer,
-            requests_seen: 0,
         }
     }
 
@@ -99,7 +131,10 @@ impl World {
         let errors = self.log.clone();
         let set_aside = self.log.clone();
         let reflector = Reflector::new(
-            Arc::new(self.source.clone()),
+            Arc::new(Noted {
+                source: self.source.clone(),
+                log: self.log.clone(),
+            }),
             decoder(&self.decoded),
             self.queue.clone(),
             self.settings.clone(),
@@ -124,10 +159,6 @@ impl World {
         let mut seen = Vec::new();
         loop {
             let ended = self.poll();
-            let requests = self.source.requests();
-            let new = requests[self.requests_seen..].iter();
-            seen.extend(new.map(ToString::to_string));
-            self.requests_seen = requests.len();
             seen.extend(self.log.take());
             let deltas = self.read();
             if ended {
@@ -160,7 +191,7 @@ impl World {
             && let Some(Some(batch)) = self.queue.pop_batch().now_or_never()
         {
             let batch_words: Vec<_> = batch.iter().map(delta_words).collect();
-            seen.push(batch_words.join(" "));
+            seen.push(shortened(&batch_words));
             self.writer.apply(batch);
         }
         seen
@@ -238,7 +269,16 @@ fn delta_words(delta: &Delta<Word>) -> String {
                     .iter()
                     .map(|key| format!("{key}@aside")),
             );
-            format!("replaced@{version}[{}]", words.join(" "))
+            format!("replaced@{version}[{}]", shortened(&words))
         }
+    }
+}
+
+fn shortened(words: &[String]) -> String {
+    match words {
+        [first, .., last] if words.len() > WORDS_MAX => {
+            format!("{first} .. {last} ({})", words.len())
+        }
+        words => words.join(" "),
     }
 }
