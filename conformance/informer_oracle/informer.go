@@ -231,7 +231,13 @@ func (h *handler) OnUpdate(old, new any) {
 		h.write("resync " + describe(after))
 		return
 	}
-	h.write("update " + describe(before) + " -> " + describeState(after))
+	line := "update " + describe(before) + " -> " + describeState(after)
+	if before.ResourceVersion == after.ResourceVersion {
+		// Nobody else tells of these, so they must not take the place of something told.
+		h.note(line)
+		return
+	}
+	h.write(line)
 }
 
 // OnDelete is told of a deletion, with what is known of it.
@@ -243,12 +249,14 @@ func (h *handler) OnDelete(object any) {
 	h.write("delete " + describe(object.(*corev1.ConfigMap)))
 }
 
-func (h *handler) write(line string) {
+// write notes a line and stays in the call for as long as the handler is blocked.
+func (h *handler) write(line string) { <-h.note(line) }
+
+func (h *handler) note(line string) <-chan struct{} {
 	h.lock.Lock()
+	defer h.lock.Unlock()
 	h.lines = append(h.lines, line)
-	gate := h.gate
-	h.lock.Unlock()
-	<-gate
+	return h.gate
 }
 
 func (h *handler) takeLines() []string {

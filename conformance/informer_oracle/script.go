@@ -21,6 +21,8 @@ type script struct {
 	pageSize int
 	// expiredAtStart says that a watch too old is refused instead of ended by its first event.
 	expiredAtStart bool
+	// bookmarkAfterState says that a streamed state is followed by one more bookmark.
+	bookmarkAfterState bool
 	// resync is the period of handlers that name none.
 	resync time.Duration
 	steps  []step
@@ -65,6 +67,9 @@ func (s *script) setHeader(name, value string) error {
 		return nil
 	case "source: watch-list":
 		s.watchList = true
+		return nil
+	case "bookmark: after state":
+		s.bookmarkAfterState = true
 		return nil
 	case "expired: at start":
 		s.expiredAtStart = true

@@ -177,9 +177,16 @@ func (s *source) watchList() *stream {
 	case s.holding:
 		stream.awaitsEnd = true
 	default:
-		stream.send(initialEventsEnd(s.version))
+		s.endInitialEvents(stream)
 	}
 	return stream
+}
+
+func (s *source) endInitialEvents(stream *stream) {
+	stream.send(initialEventsEnd(s.version))
+	if s.script.bookmarkAfterState {
+		stream.send(bookmark(s.version))
+	}
 }
 
 // change makes one change and tells the open streams, unless they lose it.
@@ -242,7 +249,7 @@ func (s *source) release() {
 	for _, stream := range s.streams {
 		if stream.awaitsEnd {
 			stream.awaitsEnd = false
-			stream.send(initialEventsEnd(s.version))
+			s.endInitialEvents(stream)
 		}
 	}
 }

@@ -31,7 +31,7 @@ pub(crate) struct Client {
 const LITTLE_HISTORY: &[&str] = &["--history-bytes", "1000000"];
 
 /// All of them, the widest first.
-pub(crate) const CLIENTS: [Client; 5] = [
+pub(crate) const CLIENTS: [Client; 6] = [
     Client {
         name: "kubectl",
         toolchain: &["go", "bash"],
@@ -79,7 +79,28 @@ pub(crate) const CLIENTS: [Client; 5] = [
             program::run("kube_rs", &[], &mut Command::new(program))
         },
     },
+    Client {
+        name: "informer_oracle",
+        toolchain: &["go"],
+        install: || tools::build_go("informer_oracle"),
+        run: compare_informers,
+    },
 ];
+
+/// Runs scripts on client-go's informer and on ours: those written by hand, and random ones.
+fn compare_informers() -> Result<()> {
+    for arguments in [&[][..], &["--seed", "1", "--count", "2000"]] {
+        let mut command = Command::new("cargo");
+        command
+            .args(["run", "--quiet", "--package", "listwatch-oracle", "--"])
+            .args(arguments)
+            .arg("--client-go")
+            .arg(workspace::tools().join("informer_oracle"))
+            .current_dir(workspace::root());
+        progress::command(&mut command)?;
+    }
+    Ok(())
+}
 
 /// Runs the clients named, or all.
 pub(crate) fn run(names: &[String]) -> Result<()> {

@@ -11,7 +11,7 @@ struct Rule {
     tests_use: &'static [&'static str],
 }
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     rule("listwatch-api", &[], &[]),
     rule("listwatch-store", &[], &[]),
     rule("listwatch-etcd", &[], &[]),
@@ -49,6 +49,7 @@ const RULES: [Rule; 8] = [
         ],
         &[],
     ),
+    rule("listwatch-oracle", &["listwatch"], &[]),
     rule("xtask", &[], &[]),
 ];
 

@@ -81,6 +81,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         let limit = self.paging.limit(freshness);
         let mut pages = self.no_pages();
         let first = self.page(&mut pages, freshness, limit, None).await?;
+        self.paging.learn(freshness, &first);
         let mut token = first.continue_token.clone();
         while token.is_some() {
             token = match self.page(&mut pages, freshness, limit, token).await {
@@ -89,7 +90,6 @@ impl<T: Send + Sync + 'static> Reflector<T> {
                 Err(error) => return Err(error),
             };
         }
-        self.paging.learn(freshness, &first);
         Ok(pages.into_replacement(first))
     }
 
