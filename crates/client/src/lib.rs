@@ -49,7 +49,8 @@ pub use pager::{Pager, PagerSettings};
 pub use reflector::{Reflector, ReflectorError, ReflectorSettings, ReflectorStatus};
 pub use retry_watcher::{RetryWatcher, RetryWatcherSettings};
 pub use shared_informer::{
-    Bound, Handler, HandlerOptions, Registration, SharedInformer, Subscription,
+    Bound, Filtered, Handler, HandlerOptions, InformerFactory, InformerKey, Registration,
+    SharedInformer, Subscription,
 };
 #[cfg(feature = "kubernetes")]
 pub use source::kubernetes::KubernetesSource;

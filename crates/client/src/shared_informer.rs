@@ -3,9 +3,10 @@
 //! Owns the life of an informer: what runs, what it is told to do, and its end. The order of what
 //! handlers are told is the log's business.
 
+mod builder;
 mod cursor;
 mod delivery;
-mod difference;
+mod factory;
 mod handler;
 mod log;
 mod processor;
@@ -14,6 +15,7 @@ mod resync;
 mod staleness;
 mod subscription;
 mod tasks;
+mod telling;
 
 use std::{
     any::type_name,
@@ -35,9 +37,13 @@ use self::{
     staleness::Progress,
     tasks::Tasks,
 };
-use crate::{Cache, CacheWriter, DeltaQueue};
+use crate::{
+    Cache, CacheWriter, Decoder, DeltaQueue, Lister, ListerWatcher, Reflector, ReflectorStatus,
+};
 
 pub use self::{
+    builder::InformerBuilder,
+    factory::{FactoryError, InformerFactory, InformerKey, InformerShare, NotAllSynced},
     handler::{Bound, Filtered, Handler, HandlerOptions, PanicPolicy},
     log::COALESCE_CHANGES_MAX,
     registration::{HandlerRemoved, HandlerStatus, Registration},
@@ -59,10 +65,23 @@ struct Shared<T> {
     log: Arc<Log<T>>,
     progress: watch::Sender<Progress>,
     life: watch::Sender<Life>,
-    unstarted: Mutex<Option<CacheWriter<T>>>,
+    reflector: Option<watch::Receiver<ReflectorStatus>>,
+    unstarted: Mutex<Option<Unstarted<T>>>,
     runtime: OnceLock<Handle>,
     tasks: Tasks,
     random: Mutex<Rng>,
+}
+
+/// Where deltas come from: a queue, and who fills it if the informer has to see to that.
+struct Feed<T> {
+    queue: DeltaQueue<T>,
+    reflector: Option<Reflector<T>>,
+}
+
+/// What waits for the start.
+struct Unstarted<T> {
+    writer: CacheWriter<T>,
+    reflector: Option<Reflector<T>>,
 }
 
 /// What an informer is doing.
@@ -104,20 +123,48 @@ pub enum AddHandlerError {
 }
 
 impl<T: Send + Sync + 'static> SharedInformer<T> {
-    /// An informer that is fed through a queue by other means than a source.
+    /// An informer of what a source holds, with the settings that suit most.
+    pub fn new(source: Arc<dyn ListerWatcher>, decoder: Decoder<T>) -> Self {
+        Self::builder(source, decoder).build()
+    }
+
+    /// An informer of what a source holds, with settings to choose.
+    pub fn builder(source: Arc<dyn ListerWatcher>, decoder: Decoder<T>) -> InformerBuilder<T> {
+        InformerBuilder::new(source, decoder)
+    }
+
+    /// An informer that is fed through a queue by other means than a source. It stops when the
+    /// queue is closed.
     pub fn from_queue(queue: DeltaQueue<T>) -> Self {
-        let (writer, cache) = CacheWriter::new();
+        let feed = Feed {
+            queue,
+            reflector: None,
+        };
+        let name = short_name::<T>().to_owned();
+        Self::assemble(name, Rng::new(), feed, CacheWriter::new())
+    }
+
+    fn assemble(
+        name: String,
+        random: Rng,
+        feed: Feed<T>,
+        (writer, cache): (CacheWriter<T>, Cache<T>),
+    ) -> Self {
+        let Feed { queue, reflector } = feed;
+        let queue = queue.named(name.clone());
+        queue.feeds(cache.clone());
         let shared = Arc::new(Shared {
-            name: short_name::<T>().to_owned(),
+            name,
             queue,
             log: Log::new(cache.snapshot()),
             cache,
             progress: watch::Sender::new(Progress::none()),
             life: watch::Sender::new(Life::Built),
-            unstarted: Mutex::new(Some(writer)),
+            reflector: reflector.as_ref().map(Reflector::status),
+            unstarted: Mutex::new(Some(Unstarted { writer, reflector })),
             runtime: OnceLock::new(),
             tasks: Tasks::new(),
-            random: Mutex::new(Rng::new()),
+            random: Mutex::new(random),
         });
         let guard = Arc::new(StopOnDrop(Arc::clone(&shared)));
         Self { shared, guard }
@@ -126,22 +173,37 @@ impl<T: Send + Sync + 'static> SharedInformer<T> {
     /// Begins to list, watch and notify. An informer runs once.
     pub fn start(&self) -> Result<(), StartError> {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        let Some(writer) = self.shared.unstarted.lock().take() else {
+        let Some(unstarted) = self.shared.unstarted.lock().take() else {
             return Err(match *self.shared.life.borrow() {
                 Life::Built | Life::Running => StartError::AlreadyStarted,
                 Life::Stopped => InformerStopped.into(),
             });
         };
         self.shared.life.send_replace(Life::Running);
-        let runtime = self.shared.runtime.get_or_init(|| runtime);
-        let running = self.shared.tasks.begin();
+        self.shared.runtime.get_or_init(|| runtime);
+        let Unstarted { writer, reflector } = unstarted;
         let shared = Arc::clone(&self.shared);
-        runtime.spawn(async move {
-            let _running = running;
-            let _stop = StopOnDrop(Arc::clone(&shared));
-            processor::run(shared, writer).await;
-        });
+        self.spawn(async move { processor::run(shared, writer).await });
+        if let Some(reflector) = reflector {
+            let mut life = self.shared.life.subscribe();
+            self.spawn(async move {
+                let stop = life.wait_for(|life| *life == Life::Stopped);
+                reflector.run(async { drop(stop.await) }).await;
+            });
+        }
         Ok(())
+    }
+
+    /// Runs a part without which the informer is nothing: when it ends, by a panic or in good
+    /// order, the informer stops.
+    fn spawn(&self, part: impl Future<Output = ()> + Send + 'static) {
+        let stop = StopOnDrop(Arc::clone(&self.shared));
+        let running = self.shared.tasks.begin();
+        tokio::spawn(async move {
+            let _running = running;
+            let _stop = stop;
+            part.await;
+        });
     }
 
     /// Starts, works until `stop` is ready, and shuts down.
@@ -205,6 +267,17 @@ impl<T> SharedInformer<T> {
     /// The objects. Reading them asks nothing of the source and waits for nobody.
     pub fn cache(&self) -> &Cache<T> {
         &self.shared.cache
+    }
+
+    /// The objects, by namespace, by label or by index.
+    pub fn lister(&self) -> Lister<T> {
+        Lister::new(self.shared.cache.clone())
+    }
+
+    /// What the reflector is doing; `None` if the informer is fed by other means.
+    pub fn reflector_status(&self) -> Option<ReflectorStatus> {
+        let status = self.shared.reflector.as_ref()?;
+        Some(status.borrow().clone())
     }
 
     /// What it is called in logs and metrics.

@@ -6,10 +6,10 @@ use tokio::sync::watch;
 
 use super::{
     Bound, Ended,
-    difference::{self, same_state},
     log::{Amount, Present, Seat, Sync, Taken, Ticket},
     registration::{Stage, Tally},
     resync::ResyncTimer,
+    telling::{Telling, same_state},
 };
 use crate::{Change, Notification, Origin, Snapshot};
 
@@ -17,7 +17,8 @@ use crate::{Change, Notification, Origin, Snapshot};
 pub(super) struct Cursor<T> {
     seat: Seat<T>,
     bound: Bound,
-    told: vec::IntoIter<Notification<T>>,
+    lagged: Option<u64>,
+    told: Telling<T>,
     changes: vec::IntoIter<Change<T>>,
     resync: Option<Snapshot<T>>,
     /// The state that the handler has seen once it has been told all that was taken.
@@ -50,7 +51,8 @@ impl<T> Cursor<T> {
         let mut cursor = Self {
             seat,
             bound,
-            told: difference::initial(&present.snapshot).into_iter(),
+            lagged: None,
+            told: Telling::nothing(),
             changes: Vec::new().into_iter(),
             resync: None,
             beginning: match present.sync {
@@ -62,6 +64,7 @@ impl<T> Cursor<T> {
             stage: watch::Sender::new(Stage::Syncing),
             tally,
         };
+        cursor.told = Telling::way(cursor.seat.empty(), &cursor.seen, Origin::Initial);
         cursor.settle();
         cursor
     }
@@ -103,6 +106,9 @@ impl<T> Cursor<T> {
         if self.seat.ticket.has_ended() {
             return None;
         }
+        if let Some(missed) = self.lagged.take() {
+            return Some(Notification::Lagged { missed });
+        }
         loop {
             if let Some(notification) = self.told.next() {
                 return Some(notification);
@@ -114,14 +120,14 @@ impl<T> Cursor<T> {
                 }
             } else {
                 let snapshot = self.resync.take()?;
-                self.told = difference::again(&snapshot).into_iter();
+                self.told = Telling::again(self.seat.empty(), &snapshot);
             }
         }
     }
 
     /// The handler has taken in what it was told last.
     pub(super) fn settle(&mut self) {
-        if self.beginning == Beginning::Told && self.told.len() == 0 {
+        if self.beginning == Beginning::Told && self.told.is_empty() {
             self.beginning = Beginning::Known;
             self.stage.send_replace(Stage::Live);
         }
@@ -134,7 +140,10 @@ impl<T> Cursor<T> {
     }
 
     fn is_exhausted(&self) -> bool {
-        self.told.len() == 0 && self.changes.len() == 0 && self.resync.is_none()
+        self.lagged.is_none()
+            && self.told.is_empty()
+            && self.changes.len() == 0
+            && self.resync.is_none()
     }
 
     fn take(&mut self, amount: Amount) -> Result<(), Ended> {
@@ -154,16 +163,11 @@ impl<T> Cursor<T> {
     fn skip(&mut self, missed: u64, present: Present<T>) {
         self.tally.count_missed(missed);
         let origin = self.origin(present.sync);
-        let mut told = match self.bound {
-            Bound::Drop(_) => vec![Notification::Lagged { missed }],
-            Bound::Block(_) | Bound::Coalesce => Vec::new(),
+        self.told = Telling::way(&self.seen, &present.snapshot, origin);
+        self.lagged = match self.bound {
+            Bound::Drop(_) => Some(missed),
+            Bound::Block(_) | Bound::Coalesce => None,
         };
-        told.append(&mut difference::between(
-            &self.seen,
-            &present.snapshot,
-            origin,
-        ));
-        self.told = told.into_iter();
         self.seen = present.snapshot;
         self.settle();
     }
@@ -180,12 +184,12 @@ impl<T> Cursor<T> {
             Change::Deleted(deleted) => Some(Notification::Deleted(deleted)),
             Change::Replaced { before, after } => {
                 let origin = self.origin(Sync::Done);
-                self.told = difference::between(&before, &after, origin).into_iter();
+                self.told = Telling::way(&before, &after, origin);
                 self.settle();
                 None
             }
             Change::Resync(snapshot) => {
-                self.told = difference::again(&snapshot).into_iter();
+                self.told = Telling::again(self.seat.empty(), &snapshot);
                 None
             }
             Change::Bookmark(_) => None,

@@ -39,8 +39,9 @@ pub struct HandlerOptions {
 /// What happens when a handler is slower than the changes come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bound {
-    /// Once this many changes wait (at least one), the cache, the source and all other handlers
-    /// wait for this handler. It is told every change.
+    /// While this many changes wait (at least one), the cache, the source and all other handlers
+    /// wait for this handler. It is told every change. A batch is applied whole, so it may take
+    /// the number that wait beyond this.
     Block(usize),
     /// It waits alone. Once it is [`COALESCE_CHANGES_MAX`](super::COALESCE_CHANGES_MAX) behind it
     /// goes on with the difference between the state that it saw and the present: the latest

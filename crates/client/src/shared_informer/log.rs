@@ -34,6 +34,7 @@ const WHOLE_STATES_MAX: u64 = 4;
 /// ```
 pub(super) struct Log<T> {
     state: Mutex<State<T>>,
+    empty: Snapshot<T>,
     drained: Arc<Notify>,
 }
 
@@ -118,7 +119,7 @@ pub(super) enum Taken<T> {
 impl<T> Log<T> {
     pub(super) fn new(empty: Snapshot<T>) -> Arc<Self> {
         let present = Present {
-            snapshot: empty,
+            snapshot: empty.clone(),
             sync: Sync::Waiting,
             end: Position::default(),
         };
@@ -131,22 +132,23 @@ impl<T> Log<T> {
         };
         Arc::new(Self {
             state: Mutex::new(state),
+            empty,
             drained: Arc::new(Notify::new()),
         })
     }
 
-    /// How many changes may be appended, at least one, once all who may hold up the source have
-    /// room; `None` when the log is closed.
-    pub(super) async fn room(&self) -> Option<usize> {
+    /// Waits until all who may hold up the source have room, and says so; or that the log is
+    /// closed.
+    pub(super) async fn has_room(&self) -> bool {
         loop {
             {
                 let state = self.state.lock();
                 if state.life == Life::Closed {
-                    return None;
+                    return false;
                 }
-                let room = state.room();
-                if room > 0 {
-                    return Some(usize::try_from(room).unwrap_or(usize::MAX));
+                let end = state.present.end;
+                if state.readers.values().all(|reader| reader.has_room(end)) {
+                    return true;
                 }
             }
             self.drained.notified().await;
@@ -238,12 +240,6 @@ impl<T> Log<T> {
 }
 
 impl<T> State<T> {
-    fn room(&self) -> u64 {
-        let readers = self.readers.values();
-        let rooms = readers.filter_map(|reader| reader.room(self.present.end));
-        rooms.min().unwrap_or(BATCH_DELTAS_MAX as u64)
-    }
-
     fn push(&mut self, changes: Vec<Change<T>>) {
         for change in changes {
             self.present.end.advance(&change);
@@ -319,19 +315,15 @@ impl Position {
 }
 
 impl Reader {
-    /// How many changes may be appended; `None` if this reader holds nobody up.
-    fn room(&self, end: Position) -> Option<u64> {
+    /// Whether a batch may be appended as far as this reader is concerned.
+    fn has_room(&self, end: Position) -> bool {
         let Bound::Block(most) = self.bound else {
-            return None;
+            return true;
         };
-        if self.ticket.has_ended() {
-            return None;
-        }
-        if end.whole_states - self.acknowledged.whole_states >= WHOLE_STATES_MAX {
-            return Some(0);
-        }
-        let pending = end.changes - self.acknowledged.changes;
-        Some((most.max(1) as u64).saturating_sub(pending))
+        let changes = end.changes - self.acknowledged.changes;
+        let whole_states = end.whole_states - self.acknowledged.whole_states;
+        let room = changes < most.max(1) as u64 && whole_states < WHOLE_STATES_MAX;
+        room || self.ticket.has_ended()
     }
 
     /// How far behind it may fall before it goes on from the present.
@@ -387,6 +379,11 @@ impl Ticket {
 }
 
 impl<T> Seat<T> {
+    /// The state in which there is nothing.
+    pub(super) fn empty(&self) -> &Snapshot<T> {
+        &self.log.empty
+    }
+
     /// Acknowledges what was taken before, and takes what comes next.
     pub(super) fn take(&self, amount: Amount) -> Taken<T> {
         let mut state = self.log.state.lock();

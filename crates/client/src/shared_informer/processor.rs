@@ -5,19 +5,15 @@ use std::sync::Arc;
 use super::{Shared, staleness::Progress};
 use crate::{CacheWriter, Delta};
 
-/// Applies what the queue brings until the queue ends or the informer stops.
+/// Applies what the queue brings, batch by batch, until the queue ends or the informer stops.
 pub(super) async fn run<T>(shared: Arc<Shared<T>>, mut writer: CacheWriter<T>) {
     let metrics = ProcessorMetrics::new(&shared.name);
-    while let Some(mut deltas) = shared.queue.pop_batch().await {
-        while !deltas.is_empty() {
-            let Some(room) = shared.log.room().await else {
-                return;
-            };
-            let later = deltas.split_off(room.min(deltas.len()));
-            metrics.count(&deltas);
-            apply(&shared, &mut writer, deltas);
-            deltas = later;
+    while let Some(deltas) = shared.queue.pop_batch().await {
+        if !shared.log.has_room().await {
+            return;
         }
+        metrics.count(&deltas);
+        apply(&shared, &mut writer, deltas);
     }
 }
 

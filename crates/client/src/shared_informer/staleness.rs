@@ -128,6 +128,14 @@ impl<T> SharedInformer<T> {
         heard_at.map(|heard_at| heard_at.elapsed())
     }
 
+    /// Whether a watch is open now, so that changes come as they happen. An informer that is fed
+    /// by other means than a source is taken to be watching while it runs.
+    pub fn is_watching(&self) -> bool {
+        let running = *self.shared.life.borrow() == Life::Running;
+        let reflector = self.reflector_status();
+        running && reflector.is_none_or(|status| status.is_watching())
+    }
+
     /// Whether the cache is filled and was heard of within `age_max`. A source that sends
     /// bookmarks is heard of about once a minute, whether or not anything changes.
     pub fn readiness(&self, age_max: Duration) -> Result<(), NotReady> {

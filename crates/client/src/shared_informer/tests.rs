@@ -1,8 +1,14 @@
 //! Informers fed by hand.
 
 mod bounds;
+mod factory;
+mod filtered;
 mod handlers;
 mod lifecycle;
+mod panics;
+mod resync;
+mod source;
+mod staleness;
 mod sync;
 
 use std::{sync::Arc, time::Duration};

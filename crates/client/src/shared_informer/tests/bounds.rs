@@ -11,7 +11,9 @@ fn bounded(bound: Bound) -> HandlerOptions {
 async fn a_blocking_handler_holds_up_the_cache_at_its_bound() {
     let world = World::started();
     let mut slow = world.informer.subscribe(&bounded(Bound::Block(2))).unwrap();
-    world.settle("=1: +a2 +b3 +c4").await;
+    for fed in ["=1:", "+a2", "+b3", "+c4"] {
+        world.settle(fed).await;
+    }
     assert_eq!(world.informer.last_version(), Some(version("2")));
     assert_eq!(line(&slow.next().await.unwrap()), "+a2");
     assert_eq!(line(&slow.next().await.unwrap()), "+b3");
@@ -23,7 +25,9 @@ async fn a_blocking_handler_holds_up_the_cache_at_its_bound() {
 async fn a_removed_blocking_handler_lets_the_cache_go_on() {
     let world = World::started();
     let slow = world.informer.subscribe(&bounded(Bound::Block(1))).unwrap();
-    world.settle("=1: +a2 +b3").await;
+    for fed in ["=1:", "+a2", "+b3"] {
+        world.settle(fed).await;
+    }
     assert_eq!(world.informer.last_version(), Some(version("1")));
     slow.registration().remove();
     settled().await;
