@@ -27,6 +27,7 @@ pub struct Pager {
     settings: PagerSettings,
     position: Position,
     version: Option<Version>,
+    pages_begun: u64,
 }
 
 /// How to read a list.
@@ -111,6 +112,7 @@ impl Pager {
             settings,
             position: Position::Before(Page::First),
             version: None,
+            pages_begun: 0,
         }
     }
 
@@ -122,6 +124,7 @@ impl Pager {
                     let page = page.clone();
                     let options = self.options(&page);
                     let source = Arc::clone(&self.source);
+                    self.pages_begun += 1;
                     match source.list(&options).await {
                         Ok(stream) => self.position = Position::Within(page, stream),
                         Err(error) => return Some(self.failed(&page, error)),
@@ -146,6 +149,11 @@ impl Pager {
     /// The version of the list: that of its first page, known when that page has been read.
     pub fn version(&self) -> Option<&Version> {
         self.version.as_ref()
+    }
+
+    /// How many pages were asked for.
+    pub fn pages_begun(&self) -> u64 {
+        self.pages_begun
     }
 
     /// The whole list.

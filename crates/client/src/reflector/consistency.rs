@@ -43,7 +43,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         mut comparison: Comparison<'_>,
         version: &Version,
     ) -> Result<usize, SourceError> {
-        self.reporter.list_begun();
+        self.reporter.lists_begun(1);
         let options = ListOptions {
             freshness: Freshness::Exactly(version.clone()),
             limit: None,

@@ -8,12 +8,10 @@ use super::{
     intake::{Known, Taken},
 };
 use crate::{
-    Object, ObjectKey, RawObject, Replacement, SourceError,
-    lister_watcher::{Freshness, ListEnd, ListOptions, ListPart, Unreadable},
+    Object, ObjectKey, Pager, PagerSettings, Replacement, SourceError, Version,
+    lister_watcher::Freshness,
+    pager::{ListedObject, OnExpired, PAGE_OBJECTS, PagedPart},
 };
-
-/// Objects per page when nothing else is chosen.
-const PAGE_SIZE: u32 = 500;
 
 /// When to ask for pages.
 ///
@@ -50,12 +48,12 @@ impl Paging {
         match (self.chosen, &self.answers, freshness) {
             (Some(chosen), _, _) => Some(chosen),
             (None, Answers::FromCache, Freshness::NotOlderThan(_)) => None,
-            (None, _, _) => Some(PAGE_SIZE),
+            (None, _, _) => Some(PAGE_OBJECTS),
         }
     }
 
-    fn learn(&mut self, freshness: &Freshness, first: &ListEnd) {
-        if *freshness == Freshness::Any && first.continue_token.is_some() {
+    fn learn(&mut self, freshness: &Freshness, pages: u64) {
+        if *freshness == Freshness::Any && pages > 1 {
             self.answers = Answers::InPages;
         }
     }
@@ -78,51 +76,29 @@ impl<T: Send + Sync + 'static> Reflector<T> {
     }
 
     async fn list_at(&mut self, freshness: &Freshness) -> Result<Replacement<T>, SourceError> {
-        let limit = self.paging.limit(freshness);
-        let mut pages = self.no_pages();
-        let first = self.page(&mut pages, freshness, limit, None).await?;
-        self.paging.learn(freshness, &first);
-        let mut token = first.continue_token.clone();
-        while token.is_some() {
-            token = match self.page(&mut pages, freshness, limit, token).await {
-                Ok(end) => end.continue_token,
-                Err(SourceError::Expired { .. }) => return self.list_whole(freshness).await,
-                Err(error) => return Err(error),
-            };
-        }
-        Ok(pages.into_replacement(first))
-    }
-
-    /// Lists without pages, since they take longer than the source keeps a version.
-    async fn list_whole(&self, freshness: &Freshness) -> Result<Replacement<T>, SourceError> {
-        let mut pages = self.no_pages();
-        let end = self.page(&mut pages, freshness, None, None).await?;
-        Ok(pages.into_replacement(end))
-    }
-
-    async fn page(
-        &self,
-        pages: &mut Pages<T>,
-        freshness: &Freshness,
-        limit: Option<u32>,
-        continue_token: Option<String>,
-    ) -> Result<ListEnd, SourceError> {
-        self.reporter.list_begun();
-        let options = ListOptions {
+        let settings = PagerSettings {
             freshness: freshness.clone(),
-            limit,
-            continue_token,
+            page_objects: self.paging.limit(freshness),
+            on_expired: OnExpired::ListWhole,
         };
-        let mut stream = self.source.list(&options).await?;
+        let mut pager = Pager::new(Arc::clone(&self.source), settings);
+        let mut pages = self.no_pages();
+        let mut counted = 0;
         loop {
-            match stream.next().await? {
-                ListPart::Items(items) => self.take_items(pages, items),
-                ListPart::End(end) => return Ok(end),
+            let part = pager.next().await;
+            self.reporter.lists_begun(pager.pages_begun() - counted);
+            counted = pager.pages_begun();
+            self.paging.learn(freshness, counted);
+            match part.transpose()? {
+                Some(PagedPart::Items(items)) => self.take_items(&mut pages, items),
+                // They take longer than the source keeps a version.
+                Some(PagedPart::StartOver) => pages = self.no_pages(),
+                None => return Ok(pages.into_replacement(pager.version().cloned())),
             }
         }
     }
 
-    fn take_items(&self, pages: &mut Pages<T>, items: Vec<Result<RawObject, Unreadable>>) {
+    fn take_items(&self, pages: &mut Pages<T>, items: Vec<ListedObject>) {
         self.reporter.received_items(&items);
         pages.objects.reserve(items.len());
         for item in items {
@@ -145,11 +121,11 @@ impl<T: Send + Sync + 'static> Reflector<T> {
 
 impl<T> Pages<T> {
     /// All pages show the state of the first.
-    fn into_replacement(self, first: ListEnd) -> Replacement<T> {
+    fn into_replacement(self, version: Option<Version>) -> Replacement<T> {
         Replacement {
             objects: self.objects,
             set_aside: self.set_aside,
-            version: first.version,
+            version,
         }
     }
 }

@@ -103,9 +103,9 @@ impl Reporter {
         });
     }
 
-    pub(super) fn list_begun(&self) {
-        self.lists.increment(1);
-        self.count(|counts| counts.lists += 1);
+    pub(super) fn lists_begun(&self, pages: u64) {
+        self.lists.increment(pages);
+        self.count(|counts| counts.lists += pages);
     }
 
     pub(super) fn listed(&self, duration: Duration) {
