@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod event_recorder;
+mod following;
 mod kubernetes_source;
 mod leader_election;
 mod proxy;

@@ -1,4 +1,5 @@
-//! A network between client and server that can fall silent, and that remembers what was asked.
+//! A network between client and server that can break, or fall silent, and that remembers what was
+//! asked.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -22,6 +23,7 @@ pub(crate) struct Proxy {
 
 struct Line {
     state: watch::Sender<State>,
+    cuts: watch::Sender<u64>,
     requests: Mutex<Vec<String>>,
 }
 
@@ -37,6 +39,7 @@ impl Proxy {
         let address = listener.local_addr().unwrap();
         let line = Arc::new(Line {
             state: watch::Sender::new(State::Open),
+            cuts: watch::Sender::new(0),
             requests: Mutex::default(),
         });
         let mut connections = JoinSet::new();
@@ -60,6 +63,11 @@ impl Proxy {
     /// Everything that was held back arrives.
     pub(crate) fn resume(&self) {
         self.line.state.send_replace(State::Open);
+    }
+
+    /// Breaks every connection. New ones are taken.
+    pub(crate) fn cut(&self) {
+        self.line.cuts.send_modify(|cuts| *cuts += 1);
     }
 
     /// `GET /path` of every request so far, without query.
@@ -109,8 +117,16 @@ async fn pass(
     look: fn(&Line, &[u8]),
 ) {
     let mut state = line.state.subscribe();
+    let mut cuts = line.cuts.subscribe();
     let mut buffer = vec![0; 64 * 1024];
-    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+    loop {
+        let count = tokio::select! {
+            _ = cuts.changed() => return,
+            read = from.read(&mut buffer) => match read {
+                Ok(count @ 1..) => count,
+                Ok(_) | Err(_) => return,
+            },
+        };
         look(&line, &buffer[..count]);
         let ended = state.wait_for(|state| *state == State::Open).await.is_err();
         if ended || to.write_all(&buffer[..count]).await.is_err() {
