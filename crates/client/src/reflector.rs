@@ -9,6 +9,7 @@ mod consistency;
 mod error;
 mod intake;
 mod paged_list;
+mod patience;
 mod phase;
 mod position;
 mod settings;
@@ -25,6 +26,7 @@ use self::{
     connection::{Connection, Ended},
     intake::Intake,
     paged_list::Paging,
+    patience::Patience,
     phase::{Next, Step},
     position::Position,
     status::Reporter,
@@ -58,6 +60,26 @@ pub use self::{
 ///
 /// All events that the source has at hand become one batch of deltas. An object that cannot be
 /// decoded is set aside: the hook is told, the version moves on, the watch continues.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use listwatch::{Decoder, Delta, DeltaQueue, Reflector, ReflectorSettings};
+/// # use listwatch::source::ScriptedSource;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let source = ScriptedSource::new();
+/// source.put("default/web", "hello");
+///
+/// let queue = DeltaQueue::in_order();
+/// let settings = ReflectorSettings::default();
+/// let reflector = Reflector::new(Arc::new(source), Decoder::raw(), queue.clone(), settings);
+/// let running = tokio::spawn(reflector.run(std::future::pending()));
+///
+/// let deltas = queue.pop_batch().await.expect("the queue is open");
+/// assert!(matches!(&deltas[..], [Delta::Replaced(state)] if state.objects.len() == 1));
+/// # running.abort();
+/// # }
+/// ```
 pub struct Reflector<T> {
     source: Arc<dyn ListerWatcher>,
     intake: Intake<T>,
@@ -68,6 +90,7 @@ pub struct Reflector<T> {
     paging: Paging,
     streaming: StreamingSupport,
     backoff: Backoff,
+    patience: Patience,
     reporter: Reporter,
 }
 
@@ -89,7 +112,8 @@ impl<T: Send + Sync + 'static> Reflector<T> {
             position: Position::default(),
             paging: Paging::new(settings.page_size),
             streaming: StreamingSupport::default(),
-            backoff: Backoff::new(&settings),
+            backoff: Backoff::new(settings.backoff.clone()),
+            patience: Patience::new(settings.internal_error_patience),
             reporter: Reporter::new(&settings.name),
             settings,
         }
@@ -122,7 +146,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         self.reporter.subscribe()
     }
 
-    /// Works until `stop` is ready, the queue is closed, or the future is dropped.
+    /// Works until `stop` is ready, a push finds the queue closed, or the future is dropped.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         let span = tracing::info_span!("reflector", name = %self.settings.name);
         let work = async {
@@ -197,7 +221,6 @@ impl<T: Send + Sync + 'static> Reflector<T> {
     }
 
     fn after(&mut self, ended: Ended) -> Step {
-        let patience = self.backoff.patience(&ended);
         match ended {
             Ended::InGoodOrder => Step::Connecting,
             Ended::Broken(error) => self.go_on(ReflectorError::Watch(error), Next::Connecting),
@@ -206,7 +229,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
             }
             Ended::Short => self.back_off(ReflectorError::ShortWatch, Next::Filling),
             Ended::Failed(error) => {
-                let next = phase::after_failed_watch(&error, patience);
+                let next = phase::after_failed_watch(&error, &mut self.patience);
                 self.back_off(ReflectorError::Watch(error), next)
             }
         }

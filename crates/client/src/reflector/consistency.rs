@@ -1,11 +1,12 @@
 //! Compares a streamed state with a list of the same version.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Reflector, error::ReflectorError, streaming_list::Streamed};
 use crate::{
-    ObjectKey, RawObject, SourceError, Version,
-    lister_watcher::{Freshness, ListOptions, ListPart, Unreadable},
+    ObjectKey, Pager, PagerSettings, SourceError, Version,
+    lister_watcher::Freshness,
+    pager::{ListedObject, OnExpired, PagedPart},
 };
 
 /// What was streamed and has not been listed yet. An object that was set aside has no version.
@@ -43,24 +44,29 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         mut comparison: Comparison<'_>,
         version: &Version,
     ) -> Result<usize, SourceError> {
-        self.reporter.lists_begun(1);
-        let options = ListOptions {
+        let settings = PagerSettings {
             freshness: Freshness::Exactly(version.clone()),
-            limit: None,
-            continue_token: None,
+            page_objects: None,
+            on_expired: OnExpired::Fail,
         };
-        let mut stream = self.source.list(&options).await?;
-        loop {
-            match stream.next().await? {
-                ListPart::Items(items) => comparison.strike(&items),
-                ListPart::End(_) => return Ok(comparison.differences + comparison.unlisted.len()),
-            }
-        }
+        let mut pager = Pager::new(Arc::clone(&self.source), settings);
+        let listed = comparison.strike_all(&mut pager).await;
+        self.reporter.lists_begun(pager.pages_begun());
+        listed.map(|()| comparison.differences + comparison.unlisted.len())
     }
 }
 
 impl Comparison<'_> {
-    fn strike(&mut self, items: &[Result<RawObject, Unreadable>]) {
+    async fn strike_all(&mut self, pager: &mut Pager) -> Result<(), SourceError> {
+        while let Some(part) = pager.next().await {
+            if let PagedPart::Items(items) = part? {
+                self.strike(&items);
+            }
+        }
+        Ok(())
+    }
+
+    fn strike(&mut self, items: &[ListedObject]) {
         for item in items.iter().flatten() {
             match self.unlisted.remove(&item.key) {
                 Some(Some(version)) if *version != item.version => self.differences += 1,

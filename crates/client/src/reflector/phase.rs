@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{backoff::Patience, connection::Connection};
+use super::{connection::Connection, patience::Patience};
 use crate::SourceError;
 
 /// What a reflector is doing.
@@ -76,15 +76,12 @@ impl From<Next> for Step {
 /// Whether the version is still good to watch from, or everything has to be fetched again.
 ///
 /// A source that cannot be reached, or is busy, has said nothing about the version.
-pub(super) fn after_failed_watch(error: &SourceError, patience: Patience) -> Next {
+pub(super) fn after_failed_watch(error: &SourceError, patience: &mut Patience) -> Next {
     match error {
         SourceError::TooManyRequests { .. }
         | SourceError::ConnectionRefused { .. }
         | SourceError::Disconnected { .. } => Next::Connecting,
-        SourceError::Internal { .. } => match patience {
-            Patience::Left => Next::Connecting,
-            Patience::Gone => Next::Filling,
-        },
+        SourceError::Internal { .. } => patience.after_internal_error(),
         SourceError::Expired { .. }
         | SourceError::TooLarge { .. }
         | SourceError::Denied { .. }

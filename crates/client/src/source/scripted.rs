@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 
 use self::state::{Delivery, End, State};
 use crate::{
-    InitialEvents, Labels, ObjectKey, RawEvent, SourceError, Version, lister_watcher::Bookmark,
+    InitialEvents, Labels, ObjectKey, RawEvent, SourceError, Version,
+    lister_watcher::{Bookmark, Unreadable},
 };
 
 pub use self::{
@@ -191,6 +192,16 @@ impl ScriptedSource {
     /// recent state have pages.
     pub fn page_every_list(&self) {
         self.with(|state| state.page_every_list());
+    }
+
+    /// Gives every list in pages of this size, whatever was asked for.
+    pub fn force_pages_of(&self, size: usize) {
+        self.with(|state| state.force_pages_of(size));
+    }
+
+    /// Puts something unreadable at the beginning of every list.
+    pub fn list_unreadable(&self, unreadable: Unreadable) {
+        self.with(|state| state.list_unreadable(unreadable));
     }
 
     /// Lets watches go on after their time.

@@ -7,17 +7,17 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     ScriptedSource, Shared,
     request::{Request, RequestKind},
-    state::{End, Said},
+    state::{End, Items, Said},
 };
 use crate::{
-    InitialEvents, ListerWatcher, RawEvent, RawObject, SourceError,
+    InitialEvents, ListerWatcher, RawEvent, SourceError,
     lister_watcher::{
         BoxFuture, EventStream, ListEnd, ListOptions, ListPart, ListStream, WatchOptions,
     },
 };
 
 struct ScriptedList {
-    objects: Vec<RawObject>,
+    items: Items,
     end: ListEnd,
 }
 
@@ -34,8 +34,8 @@ impl ListerWatcher for ScriptedSource {
     ) -> BoxFuture<'a, Result<Box<dyn ListStream>, SourceError>> {
         Box::pin(async {
             self.ask(Request::List(options.clone())).await?;
-            let (objects, end) = self.with(|state| state.list(options))?;
-            let list: Box<dyn ListStream> = Box::new(ScriptedList { objects, end });
+            let (items, end) = self.with(|state| state.list(options))?;
+            let list: Box<dyn ListStream> = Box::new(ScriptedList { items, end });
             Ok(list)
         })
     }
@@ -83,11 +83,10 @@ impl ScriptedSource {
 impl ListStream for ScriptedList {
     fn next(&mut self) -> BoxFuture<'_, Result<ListPart, SourceError>> {
         Box::pin(async {
-            if self.objects.is_empty() {
+            if self.items.is_empty() {
                 return Ok(ListPart::End(self.end.clone()));
             }
-            let objects = std::mem::take(&mut self.objects);
-            Ok(ListPart::Items(objects.into_iter().map(Ok).collect()))
+            Ok(ListPart::Items(std::mem::take(&mut self.items)))
         })
     }
 }

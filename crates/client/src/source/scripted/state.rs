@@ -10,11 +10,16 @@ use bytes::Bytes;
 use super::request::{Request, RequestKind};
 use crate::{
     InitialEvents, Labels, ObjectKey, RawEvent, RawObject, SourceError, Uid, Version,
-    lister_watcher::{Bookmark, Freshness, ListEnd, ListOptions, WatchOptions, WatchStart},
+    lister_watcher::{
+        Bookmark, Freshness, ListEnd, ListOptions, Unreadable, WatchOptions, WatchStart,
+    },
 };
 
 /// Requests that are remembered. The oldest are forgotten then.
 const REQUESTS_MAX: usize = 10_000;
+
+/// What a page of a list is made of.
+pub(super) type Items = Vec<Result<RawObject, Unreadable>>;
 
 pub(super) struct State {
     pub(super) objects: BTreeMap<ObjectKey, RawObject>,
@@ -28,6 +33,8 @@ pub(super) struct State {
     held: BTreeSet<RequestKind>,
     pages: BTreeMap<String, Page>,
     habits: BTreeSet<Habit>,
+    forced_page_size: Option<usize>,
+    unreadable: Vec<Unreadable>,
 }
 
 /// The objects of a source at one moment, and its history up to there.
@@ -110,6 +117,8 @@ impl State {
             held: BTreeSet::new(),
             pages: BTreeMap::new(),
             habits: BTreeSet::new(),
+            forced_page_size: None,
+            unreadable: Vec::new(),
         }
     }
 
@@ -223,6 +232,14 @@ impl State {
         self.habits.insert(Habit::PagesEveryList);
     }
 
+    pub(super) fn force_pages_of(&mut self, size: usize) {
+        self.forced_page_size = Some(size);
+    }
+
+    pub(super) fn list_unreadable(&mut self, unreadable: Unreadable) {
+        self.unreadable.push(unreadable);
+    }
+
     pub(super) fn ignore_watch_timeouts(&mut self) {
         self.habits.insert(Habit::IgnoresWatchTimeouts);
     }
@@ -269,33 +286,36 @@ impl State {
         fault.map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    pub(super) fn list(
-        &mut self,
-        options: &ListOptions,
-    ) -> Result<(Vec<RawObject>, ListEnd), SourceError> {
+    pub(super) fn list(&mut self, options: &ListOptions) -> Result<(Items, ListEnd), SourceError> {
+        let mut items = Items::new();
         let mut page = match &options.continue_token {
             Some(token) => self.pages.remove(token).ok_or_else(|| expired(token))?,
-            None => self.at(&options.freshness)?,
+            None => {
+                items.extend(self.unreadable.iter().cloned().map(Err));
+                self.at(&options.freshness)?
+            }
         };
         let version = page.version;
-        let limit = options.limit.filter(|_| self.has_pages(options));
-        let limit = limit.map_or(page.objects.len(), |limit| limit as usize);
-        let rest = page.objects.split_off(limit.min(page.objects.len()));
+        let size = self.page_size(options).unwrap_or(page.objects.len());
+        let rest = page.objects.split_off(size.min(page.objects.len()));
         let continue_token = (!rest.is_empty()).then(|| self.keep(rest, version));
         let has_version = !self.habits.contains(&Habit::LeavesOutListVersions);
         let end = ListEnd {
             version: has_version.then(|| version.into()),
             continue_token,
         };
-        Ok((page.objects, end))
+        items.extend(page.objects.into_iter().map(Ok));
+        Ok((items, end))
     }
 
-    fn has_pages(&self, options: &ListOptions) -> bool {
+    fn page_size(&self, options: &ListOptions) -> Option<usize> {
         let from_cache = matches!(
             options.freshness,
             Freshness::Any | Freshness::NotOlderThan(_)
         );
-        !from_cache || self.habits.contains(&Habit::PagesEveryList)
+        let has_pages = !from_cache || self.habits.contains(&Habit::PagesEveryList);
+        let limit = options.limit.filter(|_| has_pages);
+        self.forced_page_size.or(limit.map(|limit| limit as usize))
     }
 
     fn keep(&mut self, objects: Vec<RawObject>, version: u64) -> String {

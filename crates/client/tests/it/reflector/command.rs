@@ -47,6 +47,7 @@ impl World {
         let settings = &mut self.settings;
         match name {
             "list" => settings.fill = Fill::List,
+            "stream" => settings.fill = Fill::Stream,
             "check" => settings.consistency_check = ConsistencyCheck::Compare,
             "page" => settings.page_size = Some(value.parse().unwrap()),
             "deadline" => settings.bookmark_deadline = Some(read_duration(value)),
@@ -100,6 +101,10 @@ impl World {
             }
             ["source", "withholds", "the", "end"] => source.withhold_initial_events_end(),
             ["source", "pages", "everything"] => source.page_every_list(),
+            ["source", "insists", "on", "pages", "of", size] => {
+                source.force_pages_of(size.parse().unwrap());
+            }
+            ["source", "lists", "garbage"] => source.list_unreadable(unreadable()),
             ["source", "ignores", "timeouts"] => source.ignore_watch_timeouts(),
             ["source", "lists", "no", "versions"] => source.leave_out_list_versions(),
             _ => panic!("not understood: {words:?}"),
@@ -113,10 +118,7 @@ impl World {
                 RawEvent::Bookmark(Bookmark::InitialEventsEnd(self.source.version()))
             }
             ["bookmark", at] => RawEvent::Bookmark(Bookmark::Progress(version(at))),
-            ["unreadable"] => RawEvent::Unreadable(Unreadable {
-                raw: Bytes::from_static(b"{"),
-                reason: "no object".to_owned(),
-            }),
+            ["unreadable"] => RawEvent::Unreadable(unreadable()),
             _ => panic!("no such event: {words:?}"),
         }
     }
@@ -147,6 +149,13 @@ impl World {
             counts.set_aside,
             counts.errors,
         )
+    }
+}
+
+fn unreadable() -> Unreadable {
+    Unreadable {
+        raw: Bytes::from_static(b"{"),
+        reason: "no object".to_owned(),
     }
 }
 

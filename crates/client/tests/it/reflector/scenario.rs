@@ -53,6 +53,7 @@ scenarios! {
     a_source_without_a_cache_is_asked_for_pages_from_then_on
     a_chosen_page_size_is_always_asked_for
     a_page_that_expired_is_answered_by_one_whole_list
+    a_source_that_insists_on_pages_is_read_to_the_end
     a_list_without_a_version_is_repeated
     an_object_that_cannot_be_decoded_is_set_aside
     what_cannot_be_understood_is_skipped

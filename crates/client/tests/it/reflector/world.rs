@@ -164,7 +164,7 @@ impl World {
             if ended {
                 seen.push("ended".to_owned());
             }
-            if deltas.is_empty() && !self.woken.0.load(Ordering::SeqCst) {
+            if deltas.is_none() && !self.woken.0.load(Ordering::SeqCst) {
                 return seen;
             }
             seen.extend(deltas);
@@ -185,16 +185,16 @@ impl World {
         true
     }
 
-    fn read(&mut self) -> Vec<String> {
+    /// Empties the queue. How it divides deltas into batches is its own business.
+    fn read(&mut self) -> Option<String> {
         let mut seen = Vec::new();
         while self.reading == Reading::On
             && let Some(Some(batch)) = self.queue.pop_batch().now_or_never()
         {
-            let batch_words: Vec<_> = batch.iter().map(delta_words).collect();
-            seen.push(shortened(&batch_words));
+            seen.extend(batch.iter().map(delta_words));
             self.writer.apply(batch);
         }
-        seen
+        (!seen.is_empty()).then(|| shortened(&seen))
     }
 
     /// Lets time pass, and tells what happened when.
