@@ -43,6 +43,8 @@ pub use leader_election::{ElectionSettings, FencingToken, LeaderElector, Leaders
 pub use lister::Lister;
 pub use lister_watcher::{InitialEvents, ListerWatcher, RawEvent, RawObject, SourceError};
 pub use listwatch_api::selector::LabelSelector;
+#[cfg(feature = "etcd")]
+pub use listwatch_etcd as etcd;
 pub use notification::{Deleted, FinalState, Notification, Origin};
 pub use object::{Labels, Object, ObjectKey, Uid};
 pub use pager::{Pager, PagerSettings};

@@ -2,8 +2,12 @@
 
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
+#[cfg(feature = "etcd")]
+pub mod etcd;
 pub mod scripted;
 
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdSource;
 #[cfg(feature = "kubernetes")]
 pub use kubernetes::KubernetesSource;
 pub use scripted::ScriptedSource;

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod etcd_source;
 mod event_recorder;
 mod following;
 mod kubernetes_source;

@@ -90,6 +90,12 @@ impl Member {
         Ok(())
     }
 
+    /// Ends it and throws its data away, as if somebody had restored an empty disk.
+    pub fn wipe(&mut self) -> io::Result<()> {
+        self.kill()?;
+        fs::remove_dir_all(self.directory.join("data"))
+    }
+
     /// Stops it where it stands: connections stay open, and nothing answers.
     pub fn pause(&self) -> io::Result<()> {
         self.signal("-STOP")
