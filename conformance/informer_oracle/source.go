@@ -237,7 +237,7 @@ func (s *source) expire() {
 
 // restore goes back to an older state, as a server does that lost its newest data.
 func (s *source) restore(version int) {
-	s.version = min(version, s.version)
+	s.version = min(max(version, firstVersion), s.version)
 	s.objects = maps.Clone(s.states[s.version])
 	s.expire()
 	s.endAll()

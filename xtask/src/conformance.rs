@@ -89,7 +89,10 @@ pub(crate) const CLIENTS: [Client; 6] = [
 
 /// Runs scripts on client-go's informer and on ours: those written by hand, and random ones.
 fn compare_informers() -> Result<()> {
-    for arguments in [&[][..], &["--seed", "1", "--count", "2000"]] {
+    let written: &[&str] = &[];
+    let random = &["--seed", "1", "--count", "2000"];
+    let wild = &["--seed", "1", "--count", "500", "--mood", "wild"];
+    for arguments in [written, random, wild] {
         let mut command = Command::new("cargo");
         command
             .args(["run", "--quiet", "--package", "listwatch-oracle", "--"])

@@ -1,10 +1,11 @@
 //! Both sides of one script.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::{
     client_go::ClientGo,
     differences::{Logs, Rule},
+    replay,
     script::Script,
     shrink, trial,
 };
@@ -32,17 +33,33 @@ impl Comparison {
 
     /// Fails if the two informers did different things, with the least script that shows it.
     pub(crate) fn check(&mut self, script: &str) -> Result<()> {
+        self.check_with(script, |logs| {
+            ensure!(logs.agree(), "the informers differ");
+            replay::check(&logs.ours)
+        })
+    }
+
+    /// Fails if the two informers came to different ends, or a handler to another than its store.
+    pub(crate) fn check_end(&mut self, script: &str) -> Result<()> {
+        self.check_with(script, |logs| {
+            ensure!(logs.end_alike(), "the informers do not end alike");
+            replay::check(&logs.ours)
+        })
+    }
+
+    fn check_with(&mut self, script: &str, judge: fn(&Logs) -> Result<()>) -> Result<()> {
         self.checked += 1;
-        if self.run(script, &self.rules.clone())?.agree() {
+        let rules = self.rules.clone();
+        if judge(&self.run(script, &rules)?).is_ok() {
             return Ok(());
         }
-        let rules = self.rules.clone();
         let shortest = shrink::shrink(script, |script| {
             // A script that cannot be run shows nothing.
             let logs = self.run(script, &rules);
-            logs.is_ok_and(|logs| !logs.agree())
+            logs.is_ok_and(|logs| judge(&logs).is_err())
         });
-        bail!("the informers differ:\n{}", self.logs(&shortest)?);
+        let logs = self.logs(&shortest)?;
+        judge(&self.run(&shortest, &rules)?).context(logs)
     }
 
     /// Fails unless the two informers did different things and came to the same end.

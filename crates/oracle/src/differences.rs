@@ -88,9 +88,14 @@ impl Logs {
         self.client_go == self.ours
     }
 
-    /// Whether they have the same objects in the end.
+    /// Whether they have the same objects in the same versions in the end.
     pub(crate) fn end_alike(&self) -> bool {
-        self.client_go.last_store() == self.ours.last_store()
+        let versions = |log: &Log| -> Vec<String> {
+            let store = log.last_store().unwrap_or_default();
+            let words = store.split(' ').filter(|word| word.contains(['/', '@']));
+            words.map(str::to_owned).collect()
+        };
+        versions(&self.client_go) == versions(&self.ours)
     }
 }
 
@@ -169,6 +174,21 @@ mod tests {
         assert!(agree(client_go, ours, &[Rule::NewestInPages]));
         let ours = "request list @2\nrequest page after 2 limit 500\nrequest watch @2";
         assert!(!agree(client_go, ours, &[Rule::NewestInPages]));
+    }
+
+    #[test]
+    fn ends_are_compared_by_versions() {
+        let end_alike = |client_go: &str, ours: &str| {
+            let log = |text: &str| Log::parse(&format!("# 1 settle\nstore {text}")).unwrap();
+            Logs {
+                client_go: log(client_go),
+                ours: log(ours),
+            }
+            .end_alike()
+        };
+        assert!(end_alike("@5 d/a @4 of write 7", "@4 d/a @4"));
+        assert!(!end_alike("@5 d/a @4", "@5 d/a @5"));
+        assert!(!end_alike("@5 d/a @4", "@5 d/b @4"));
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! A generated script keeps to what both sides do at the same moment of virtual time: retries are
 //! spread by chance, so between two lines `settle` there are only as many of them as fit. And it
-//! keeps away from the policies that differ by choice; scripts written by hand show those.
+//! keeps away from the policies that differ by choice; scripts written by hand show those. A wild
+//! script keeps to nothing: only its end can be compared.
 
+use clap::ValueEnum;
 use fastrand::Rng;
 
 use crate::script::SourceKind;
@@ -14,8 +16,20 @@ const HANDLERS: [&str; 3] = ["h1", "h2", "h3"];
 /// Retries between two lines `settle`. Backing off so often takes 50 seconds at most.
 const RETRIES_MAX: usize = 5;
 
+/// Lines `settle` in which all that a wild script has refused is asked for.
+const WILD_SETTLES: usize = 15;
+
+/// What to keep to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mood {
+    /// Both sides do the same, step by step.
+    Careful,
+    /// Any fault comes at any time, and both sides come to the same end.
+    Wild,
+}
+
 /// The script of a seed.
-pub(crate) fn generate(seed: u64) -> String {
+pub(crate) fn generate(seed: u64, mood: Mood) -> String {
     let mut rng = Rng::with_seed(seed);
     let mut generator = Generator {
         source: match rng.bool() {
@@ -23,6 +37,7 @@ pub(crate) fn generate(seed: u64) -> String {
             false => SourceKind::WatchList,
         },
         rng,
+        mood,
         lines: Vec::new(),
         retries: RETRIES_MAX,
         weather: Weather::Stormy,
@@ -40,6 +55,7 @@ pub(crate) fn generate(seed: u64) -> String {
 
 struct Generator {
     rng: Rng,
+    mood: Mood,
     source: SourceKind,
     lines: Vec<String>,
     /// How many more there may be before the next `settle`.
@@ -114,11 +130,21 @@ impl Generator {
 
     /// Time for all retries, so that the log ends with the whole truth.
     fn ending(&mut self) {
+        if self.mood == Mood::Wild {
+            self.say("release; unblock h1; unblock h2; unblock h3");
+            for _ in 0..WILD_SETTLES {
+                self.settle();
+            }
+            self.say("expire; error 410");
+        }
         self.settle();
         self.settle();
     }
 
     fn step(&mut self) {
+        if self.mood == Mood::Wild && self.one_in(4) {
+            return self.wild_fault();
+        }
         match self.rng.u8(..100) {
             0..38 => self.change(),
             38..46 => self.burst(),
@@ -206,6 +232,44 @@ impl Generator {
         self.weather = Weather::Stormy;
     }
 
+    /// Any fault at any time.
+    fn wild_fault(&mut self) {
+        let faults = [
+            "400",
+            "403",
+            "404",
+            "410",
+            "422",
+            "429",
+            "500",
+            "503",
+            "504",
+            "too-large",
+            "connection",
+        ];
+        let times = self.rng.u8(1..4);
+        match self.rng.u8(..12) {
+            0 => self.say("break"),
+            1 => self.say("reset; reset"),
+            2 => self.say("bookmark"),
+            3 => self.say(format!("restore @{}", self.lines.len() / 2)),
+            4 => self.say(format!("cut {times}")),
+            5 => self.say("hold"),
+            6 => self.say("release"),
+            7 => self.of_handler("block"),
+            8 => self.of_handler("unblock"),
+            9 => {
+                let fault = self.pick(&faults[3..]);
+                self.say(format!("error {fault}"));
+            }
+            _ => {
+                let request = self.pick(&["list", "page", "watch", "watch-list"]);
+                let fault = self.pick(&faults);
+                self.say(format!("refuse {request} {fault} x{times}"));
+            }
+        }
+    }
+
     fn rare_fault(&mut self) {
         match (self.source, self.paging, self.resyncs) {
             (SourceKind::List, Paging::Off, _) => self.refuse_version(),
@@ -271,14 +335,17 @@ mod tests {
     #[test]
     fn a_seed_makes_one_script_that_can_be_read() {
         for seed in 0..500 {
-            let script = generate(seed);
-            assert_eq!(script, generate(seed));
-            Script::parse(&script).unwrap();
+            for mood in [Mood::Careful, Mood::Wild] {
+                let script = generate(seed, mood);
+                assert_eq!(script, generate(seed, mood));
+                Script::parse(&script).unwrap();
+            }
         }
     }
 
     #[test]
     fn seeds_make_different_scripts() {
-        assert_ne!(generate(1), generate(2));
+        assert_ne!(generate(1, Mood::Careful), generate(2, Mood::Careful));
+        assert_ne!(generate(1, Mood::Careful), generate(1, Mood::Wild));
     }
 }

@@ -6,10 +6,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use fastrand::Rng;
-use listwatch::{
-    DecodeError, Decoder, DeltaQueue, Object, Reflector, ReflectorSettings,
-    shared_informer::{HandlerOptions, SharedInformer},
-};
+use listwatch::{DecodeError, Decoder, HandlerOptions, Object, ReflectorSettings, SharedInformer};
 use tokio::{runtime::Builder, time::sleep};
 
 use self::listener::Listener;
@@ -44,8 +41,6 @@ struct Trial<'a> {
     script: &'a Script,
     source: Source,
     informer: SharedInformer<Write>,
-    reflector: Option<Reflector<Write>>,
-    work: Option<tokio::task::AbortHandle>,
     listeners: BTreeMap<String, Listener>,
     /// The store as it was reported last.
     store: String,
@@ -55,12 +50,9 @@ struct Trial<'a> {
 impl<'a> Trial<'a> {
     fn new(script: &'a Script) -> Self {
         let source = Source::new(&script.header);
-        let (informer, reflector) = informer_of(&source);
         Self {
             script,
-            informer,
-            reflector: Some(reflector),
-            work: None,
+            informer: informer_of(&source),
             source,
             listeners: BTreeMap::new(),
             store: String::new(),
@@ -84,17 +76,8 @@ impl<'a> Trial<'a> {
             Action::Start => {
                 // A second start changes nothing, and that is not what is compared here.
                 let _ = self.informer.start();
-                if let Some(reflector) = self.reflector.take() {
-                    let work = tokio::spawn(reflector.run(std::future::pending()));
-                    self.work = Some(work.abort_handle());
-                }
             }
-            Action::Stop => {
-                self.informer.stop();
-                if let Some(work) = &self.work {
-                    work.abort();
-                }
-            }
+            Action::Stop => self.informer.stop(),
             Action::Wait(_) => {}
             Action::Handler { name, resync } => self.add_handler(name, resync),
             Action::Remove(name) => self.with_listener(name, Listener::remove),
@@ -160,21 +143,17 @@ impl<'a> Trial<'a> {
     }
 }
 
-fn informer_of(source: &Source) -> (SharedInformer<Write>, Reflector<Write>) {
+fn informer_of(source: &Source) -> SharedInformer<Write> {
     let settings = ReflectorSettings {
         bookmark_deadline: Some(PATIENCE),
         watch_timeout_min: PATIENCE,
         random: Rng::with_seed(SEED),
         ..ReflectorSettings::default()
     };
-    let queue = DeltaQueue::in_order();
-    let informer = SharedInformer::from_queue(queue.clone());
-    let source = Arc::new(source.clone());
-    let reflector = Reflector::new(source, decoder(), queue, settings);
-    (
-        informer.clone(),
-        reflector.with_known(informer.cache().clone()),
-    )
+    SharedInformer::builder(Arc::new(source.clone()), decoder())
+        .reflector(settings)
+        .random(Rng::with_seed(SEED))
+        .build()
 }
 
 fn decoder() -> Decoder<Write> {

@@ -3,8 +3,7 @@
 use std::{mem, sync::Arc};
 
 use listwatch::{
-    FinalState, Notification, Origin,
-    shared_informer::{HandlerOptions, Registration, SharedInformer, Subscription},
+    FinalState, HandlerOptions, Notification, Origin, Registration, SharedInformer, Subscription,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
