@@ -37,7 +37,8 @@ const SIMILAR_INTERVAL: Duration = Duration::from_secs(600);
 /// After how long without an occurrence a series is over, and the next one begins another.
 const SERIES_IDLE_MAX: Duration = Duration::from_secs(360);
 
-/// What stands before the note of combined events.
+/// What stands before the note of combined events: that of the first of them, since a server lets
+/// nobody change the note of an event.
 const COMBINED: &str = "(combined from similar events): ";
 
 /// Remembers what occurred, and decides what is written about it.
@@ -73,8 +74,6 @@ pub(super) struct Growth {
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) series: EventSeries,
-    /// The newest note, where a series combines several.
-    pub(super) note: Option<String>,
 }
 
 /// Events that differ in their note at most.
@@ -148,11 +147,7 @@ impl Correlator {
                 series.stored = Stored::Yes;
                 Verdict::Create(key, Box::new(series.whole()))
             }
-            Stored::Yes => {
-                let combined = key.note.is_none();
-                let growth = series.growth(combined.then(|| series.event.note.clone()).flatten());
-                Verdict::Count(key, growth)
-            }
+            Stored::Yes => Verdict::Count(key, series.growth()),
         }
     }
 
@@ -194,7 +189,6 @@ impl Correlator {
         if key.note.is_none() {
             event.note = format!("{COMBINED}{}", event.note);
         }
-        let note = naming::bounded_note(event.note.clone());
         if let Some(series) = self.series.get_mut(key)
             && at.saturating_duration_since(series.last) > SERIES_IDLE_MAX
         {
@@ -214,7 +208,6 @@ impl Correlator {
         series.count = series.count.saturating_add(1);
         series.last = at;
         series.last_wall = wall;
-        series.event.note = Some(note);
     }
 
     fn bucket(&mut self, object: &Object, now: Instant) -> BucketLevel {
@@ -274,12 +267,12 @@ impl Series {
     /// The event with its count, if that is more than one.
     fn whole(&self) -> Event {
         Event {
-            series: (self.count > 1).then(|| self.growth(None).series),
+            series: (self.count > 1).then(|| self.growth().series),
             ..self.event.clone()
         }
     }
 
-    fn growth(&self, note: Option<String>) -> Growth {
+    fn growth(&self) -> Growth {
         let metadata = &self.event.metadata;
         Growth {
             namespace: metadata.namespace.clone().unwrap_or_default(),
@@ -288,7 +281,6 @@ impl Series {
                 count: self.count,
                 last_observed_time: self.last_wall.clone(),
             },
-            note,
         }
     }
 }

@@ -7,7 +7,7 @@ use kube::{
     Api, Client,
     api::{Patch, PatchParams, PostParams},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::{
     sync::mpsc,
     time::{sleep, timeout},
@@ -117,7 +117,7 @@ impl Writer {
 
     async fn count(&self, growth: &Growth) -> Result<Event, kube::Error> {
         let events: Api<Event> = Api::namespaced(self.client.clone(), &growth.namespace);
-        let patch = Patch::Merge(growth.patch());
+        let patch = Patch::Merge(json!({"series": growth.series}));
         let options = PatchParams::default();
         events.patch(&growth.name, &options, &patch).await
     }
@@ -149,15 +149,5 @@ fn judge(write: &Write, error: kube::Error) -> Outcome {
         (Write::Count(_), 404) => Outcome::Gone,
         (_, 429 | 500..) => Outcome::Unanswered(error.to_string()),
         _ => Outcome::Rejected(error),
-    }
-}
-
-impl Growth {
-    fn patch(&self) -> Value {
-        let mut patch = json!({"series": self.series});
-        if let Some(note) = &self.note {
-            patch["note"] = json!(note);
-        }
-        patch
     }
 }

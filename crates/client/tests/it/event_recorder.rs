@@ -136,7 +136,7 @@ async fn many_similar_events_are_few_on_the_server() {
     recorder.flush().await;
     let counts = counts(&server.client()).await;
     assert_eq!(counts.len(), 10);
-    let combined = ("(combined from similar events): try 29".to_owned(), 11);
+    let combined = ("(combined from similar events): try 19".to_owned(), 11);
     assert_eq!(counts[0], combined);
 }
 
