@@ -22,12 +22,14 @@ mod working_state;
 mod snapshot;
 mod matches;
 mod difference;
+mod own_writes;
 #[cfg(test)]
 mod tests;
 
 pub use difference::{Difference, Differences};
 pub use index::{Index, IndexNameTaken};
 pub use matches::{Matches, MatchesIter};
+pub use own_writes::{OWN_WRITES_AGE_MAX, OWN_WRITES_MAX, OwnWrites};
 pub use snapshot::Snapshot;
 
 use index::{IndexWriter, TypedIndexWriter};

@@ -37,7 +37,7 @@ pub use delta::{Deletion, Delta, Replacement};
 pub use delta_queue::DeltaQueue;
 #[cfg(feature = "kubernetes")]
 pub use event_recorder::{EventRecorder, NewEvent};
-pub use indexed_cache::{Cache, CacheWriter, Change, Difference, Index, Snapshot};
+pub use indexed_cache::{Cache, CacheWriter, Change, Difference, Index, OwnWrites, Snapshot};
 #[cfg(feature = "kubernetes")]
 pub use leader_election::{ElectionSettings, FencingToken, LeaderElector, Leadership};
 pub use lister::Lister;

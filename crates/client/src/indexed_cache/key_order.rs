@@ -5,11 +5,11 @@ use std::{iter, slice, sync::Arc};
 use crate::ObjectKey;
 
 /// Slots of a leaf, or children of a branch, at the most; a fuller node is split.
-const NODE_MAX: usize = 64;
+const NODE_MAX: usize = 32;
 /// A node with fewer is joined with a neighbour that has room.
-const NODE_MIN: usize = 16;
+const NODE_MIN: usize = 8;
 /// How full nodes are made when a whole tree is built at once.
-const NODE_FILL: usize = 56;
+const NODE_FILL: usize = 28;
 
 /// Slots by key. The keys themselves are asked of whoever holds the objects, with `key_of`.
 #[derive(Clone)]

@@ -4,21 +4,38 @@ use std::{slice, sync::Arc};
 
 use super::persistent_array::PersistentArray;
 
+/// Members that a set holds in place, without memory of its own.
+const FEW_MAX: usize = 3;
+
 /// A set with fewer members is never a bitmap.
 const BITMAP_MIN: usize = 64;
 
 /// Slots in ascending order, each once. A clone is free.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) enum SlotSet {
-    /// None.
-    #[default]
-    Empty,
-    /// Exactly one, as in an index by something unique.
-    One(u32),
-    /// Few of all slots.
+    /// Most values of an index are those of one object, or of very few.
+    Few(Few),
+    /// A number for each member.
     Sorted(Arc<Vec<u32>>),
     /// So many that a bit for each slot takes less room.
-    Bitmap(Bitmap),
+    Bitmap(Arc<Bitmap>),
+}
+
+/// Up to [`FEW_MAX`] slots.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Few {
+    count: Count,
+    slots: [u32; FEW_MAX],
+}
+
+/// How many. Not a number, so that a set takes 16 bytes: the compiler keeps its form here too.
+#[derive(Clone, Copy, Default)]
+enum Count {
+    #[default]
+    Zero,
+    One,
+    Two,
+    Three,
 }
 
 /// A bit for each slot.
@@ -29,11 +46,15 @@ pub(super) struct Bitmap {
 }
 
 impl SlotSet {
+    /// No slots.
+    pub(super) fn new() -> Self {
+        Self::Few(Few::default())
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Empty => 0,
-            Self::One(_) => 1,
+            Self::Few(few) => few.as_slice().len(),
             Self::Sorted(slots) => slots.len(),
             Self::Bitmap(bitmap) => bitmap.len,
         }
@@ -42,8 +63,7 @@ impl SlotSet {
     /// Whether the slot is among them.
     pub(super) fn contains(&self, slot: u32) -> bool {
         match self {
-            Self::Empty => false,
-            Self::One(only) => *only == slot,
+            Self::Few(few) => few.as_slice().contains(&slot),
             Self::Sorted(slots) => slots.binary_search(&slot).is_ok(),
             Self::Bitmap(bitmap) => bitmap.contains(slot),
         }
@@ -51,44 +71,45 @@ impl SlotSet {
 
     /// Adds a slot.
     pub(super) fn insert(&mut self, slot: u32) {
+        if self.contains(slot) {
+            return;
+        }
         match self {
-            Self::Empty => *self = Self::One(slot),
-            Self::One(only) if *only == slot => {}
-            Self::One(only) => {
-                let pair = vec![slot.min(*only), slot.max(*only)];
-                *self = Self::Sorted(Arc::new(pair));
+            Self::Few(few) => {
+                let slots = few.as_slice().iter().copied();
+                let mut slots: Vec<u32> = slots.chain([slot]).collect();
+                slots.sort_unstable();
+                *self = slots.into_iter().collect();
             }
             Self::Sorted(slots) => {
-                if let Err(at) = slots.binary_search(&slot) {
-                    Arc::make_mut(slots).insert(at, slot);
-                    if is_dense(slots) {
-                        *self = Self::Bitmap(slots.iter().copied().collect());
-                    }
+                let at = slots.partition_point(|other| *other < slot);
+                Arc::make_mut(slots).insert(at, slot);
+                if is_dense(slots) {
+                    *self = Self::Bitmap(Arc::new(slots.iter().copied().collect()));
                 }
             }
-            Self::Bitmap(bitmap) => bitmap.insert(slot),
+            Self::Bitmap(bitmap) => Arc::make_mut(bitmap).insert(slot),
         }
     }
 
     /// Takes a slot out.
     pub(super) fn remove(&mut self, slot: u32) {
+        if !self.contains(slot) {
+            return;
+        }
         match self {
-            Self::Empty => {}
-            Self::One(only) => {
-                if *only == slot {
-                    *self = Self::Empty;
-                }
+            Self::Few(few) => {
+                let slots = few.as_slice().iter().copied();
+                *few = Few::of(slots.filter(|other| *other != slot));
             }
             Self::Sorted(slots) => {
-                if let Ok(at) = slots.binary_search(&slot) {
-                    Arc::make_mut(slots).remove(at);
-                    if let [only] = slots[..] {
-                        *self = Self::One(only);
-                    }
+                Arc::make_mut(slots).retain(|other| *other != slot);
+                if slots.len() <= FEW_MAX {
+                    *self = Self::Few(Few::of(slots.iter().copied()));
                 }
             }
             Self::Bitmap(bitmap) => {
-                bitmap.remove(slot);
+                Arc::make_mut(bitmap).remove(slot);
                 if bitmap.is_sparse() {
                     *self = Self::Sorted(Arc::new(bitmap.iter().collect()));
                 }
@@ -99,9 +120,8 @@ impl SlotSet {
     /// The slots in ascending order.
     pub(super) fn iter(&self) -> Slots<'_> {
         match self {
-            Self::Empty => Slots::One(None),
-            Self::One(only) => Slots::One(Some(*only)),
-            Self::Sorted(slots) => Slots::Sorted(slots.iter()),
+            Self::Few(few) => Slots::Listed(few.as_slice().iter()),
+            Self::Sorted(slots) => Slots::Listed(slots.iter()),
             Self::Bitmap(bitmap) => Slots::Bitmap(Box::new(bitmap.iter())),
         }
     }
@@ -121,15 +141,25 @@ impl SlotSet {
             true => (self, other),
             false => (other, self),
         };
-        if let Self::Sorted(_) | Self::One(_) = large {
-            let mut slots: Vec<u32> = large.iter().chain(small.iter()).collect();
-            slots.sort_unstable();
-            slots.dedup();
-            return slots.into_iter().collect();
+        match large {
+            Self::Few(_) | Self::Sorted(_) => {
+                let mut slots: Vec<u32> = large.iter().chain(small.iter()).collect();
+                slots.sort_unstable();
+                slots.dedup();
+                slots.into_iter().collect()
+            }
+            Self::Bitmap(_) => {
+                let mut union = large.clone();
+                small.iter().for_each(|slot| union.insert(slot));
+                union
+            }
         }
-        let mut union = large.clone();
-        small.iter().for_each(|slot| union.insert(slot));
-        union
+    }
+}
+
+impl Default for SlotSet {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -138,11 +168,10 @@ impl FromIterator<u32> for SlotSet {
     fn from_iter<I: IntoIterator<Item = u32>>(slots: I) -> Self {
         let slots: Vec<u32> = slots.into_iter().collect();
         debug_assert!(slots.is_sorted_by(|left, right| left < right));
-        match slots[..] {
-            [] => Self::Empty,
-            [only] => Self::One(only),
-            [..] if is_dense(&slots) => Self::Bitmap(slots.into_iter().collect()),
-            [..] => Self::Sorted(Arc::new(slots)),
+        match slots.len() {
+            0..=FEW_MAX => Self::Few(Few::of(slots.into_iter())),
+            _ if is_dense(&slots) => Self::Bitmap(Arc::new(slots.into_iter().collect())),
+            _ => Self::Sorted(Arc::new(slots)),
         }
     }
 }
@@ -151,6 +180,26 @@ impl FromIterator<u32> for SlotSet {
 fn is_dense(slots: &[u32]) -> bool {
     let last = slots.last().map_or(0, |last| *last as usize);
     slots.len() >= BITMAP_MIN && slots.len() * 32 > last
+}
+
+impl Few {
+    fn of(slots: impl Iterator<Item = u32>) -> Self {
+        let mut few = Self::default();
+        for slot in slots {
+            few.count = match few.count {
+                Count::Zero => Count::One,
+                Count::One => Count::Two,
+                Count::Two => Count::Three,
+                Count::Three => unreachable!("few are three at the most"),
+            };
+            few.slots[few.count as usize - 1] = slot;
+        }
+        few
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        &self.slots[..self.count as usize]
+    }
 }
 
 impl Bitmap {
@@ -217,10 +266,8 @@ impl Iterator for Ones {
 
 /// A walk through a set.
 pub(super) enum Slots<'a> {
-    /// Of one or none.
-    One(Option<u32>),
     /// Of a list.
-    Sorted(slice::Iter<'a, u32>),
+    Listed(slice::Iter<'a, u32>),
     /// Of a bitmap.
     Bitmap(Box<dyn Iterator<Item = u32> + 'a>),
 }
@@ -230,8 +277,7 @@ impl Iterator for Slots<'_> {
 
     fn next(&mut self) -> Option<u32> {
         match self {
-            Self::One(slot) => slot.take(),
-            Self::Sorted(slots) => slots.next().copied(),
+            Self::Listed(slots) => slots.next().copied(),
             Self::Bitmap(slots) => slots.next(),
         }
     }
@@ -269,13 +315,14 @@ mod tests {
         for slot in std::mem::take(&mut model) {
             set.remove(slot);
         }
-        assert!(matches!(set, SlotSet::Empty));
+        assert!(matches!(set, SlotSet::Few(_)));
+        assert_eq!(size_of::<SlotSet>(), 16);
     }
 
     #[test]
     fn sets_of_any_form_are_joined_and_cut() {
         let mut random = fastrand::Rng::with_seed(12);
-        let counts = [0, 1, 10, 400, 3000];
+        let counts = [0, 1, 3, 10, 400, 3000];
         for (left, right) in counts
             .iter()
             .flat_map(|left| counts.map(|right| (*left, right)))

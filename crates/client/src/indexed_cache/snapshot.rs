@@ -85,7 +85,7 @@ impl<T> Snapshot<T> {
         let slots = match index.postings(&self.state.indexes) {
             Some(postings) => match index.lookup(postings, value) {
                 Some(slots) => Cow::Borrowed(slots),
-                None => Cow::Owned(SlotSet::Empty),
+                None => Cow::Owned(SlotSet::new()),
             },
             None => Cow::Owned(self.scan(index, |candidate| candidate.borrow() == value)),
         };
