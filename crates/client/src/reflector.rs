@@ -15,6 +15,8 @@ mod position;
 mod settings;
 mod status;
 mod streaming_list;
+#[cfg(test)]
+mod tests;
 
 use std::{convert::Infallible, fmt, sync::Arc};
 

@@ -3,6 +3,8 @@
 mod answers;
 mod request;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::{fmt, sync::Arc};
 

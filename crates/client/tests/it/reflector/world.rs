@@ -1,10 +1,11 @@
 //! A reflector between a scripted source and a cache, one step at a time.
 
 use std::{
+    cmp::Ordering,
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, Ordering::SeqCst},
     },
     task::{Context, Poll, Wake, Waker},
     time::Duration,
@@ -13,7 +14,7 @@ use std::{
 use futures_util::FutureExt;
 use listwatch::{
     Cache, CacheWriter, DecodeError, Decoder, Delta, DeltaQueue, InitialEvents, ListerWatcher,
-    Reflector, ReflectorStatus, SetAside, SourceError,
+    Reflector, ReflectorStatus, SetAside, SourceError, Version,
     lister_watcher::{BoxFuture, EventStream, ListOptions, ListStream, RawObject, WatchOptions},
     reflector::{BackoffSettings, ReflectorSettings},
     source::{
@@ -45,6 +46,9 @@ pub(crate) struct World {
     pub(super) stop: Option<oneshot::Sender<()>>,
     pub(super) log: Log,
     pub(super) decoded: Log,
+    /// Deltas that came after one of the same version or a later one.
+    pub(super) out_of_order: Vec<String>,
+    reached: Option<Version>,
     running: Option<Pin<Box<dyn Future<Output = ()>>>>,
     woken: Arc<Woken>,
     writer: CacheWriter<Word>,
@@ -72,7 +76,7 @@ struct Woken(AtomicBool);
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::SeqCst);
+        self.0.store(true, SeqCst);
     }
 }
 
@@ -120,6 +124,8 @@ impl World {
             stop: None,
             log: Log::default(),
             decoded: Log::default(),
+            out_of_order: Vec::new(),
+            reached: None,
             running: None,
             woken: Arc::default(),
             writer,
@@ -164,7 +170,7 @@ impl World {
             if ended {
                 seen.push("ended".to_owned());
             }
-            if deltas.is_none() && !self.woken.0.load(Ordering::SeqCst) {
+            if deltas.is_none() && !self.woken.0.load(SeqCst) {
                 return seen;
             }
             seen.extend(deltas);
@@ -176,7 +182,7 @@ impl World {
         let Some(running) = &mut self.running else {
             return false;
         };
-        self.woken.0.store(false, Ordering::SeqCst);
+        self.woken.0.store(false, SeqCst);
         let ended = running.as_mut().poll(&mut Context::from_waker(&waker));
         if ended == Poll::Pending {
             return false;
@@ -192,9 +198,22 @@ impl World {
             && let Some(Some(batch)) = self.queue.pop_batch().now_or_never()
         {
             seen.extend(batch.iter().map(delta_words));
+            batch.iter().for_each(|delta| self.observe(delta));
             self.writer.apply(batch);
         }
         (!seen.is_empty()).then(|| shortened(&seen))
+    }
+
+    fn observe(&mut self, delta: &Delta<Word>) {
+        let order = match (&self.reached, delta.version()) {
+            (Some(reached), Some(version)) => version.compare(reached),
+            (None, _) | (_, None) => None,
+        };
+        let repeats = delta.key().is_some() && order == Some(Ordering::Equal);
+        if repeats || order == Some(Ordering::Less) {
+            self.out_of_order.push(delta_words(delta));
+        }
+        self.reached = delta.version().cloned();
     }
 
     /// Lets time pass, and tells what happened when.
