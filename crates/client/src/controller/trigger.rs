@@ -1,5 +1,7 @@
 //! From what handlers are told to the keys that are to be reconciled.
 
+use std::any::Any;
+
 use futures_util::{
     FutureExt,
     future::{BoxFuture, select_all},
@@ -26,7 +28,7 @@ pub(super) struct Handlers(Vec<Attachment>);
 pub(super) struct Predicates<T>(Vec<Box<Predicate<T>>>);
 
 type Predicate<T> = dyn Fn(&Object<T>, &Object<T>) -> bool + Send;
-type Attached = Result<Registration, AttachError>;
+type Attached = Result<(Registration, Box<dyn Any + Send + Sync>), AttachError>;
 
 enum AttachError {
     Stopped,
@@ -36,6 +38,8 @@ enum AttachError {
 struct Attachment {
     informer: String,
     registration: Registration,
+    /// An informer stops when nobody has it any more.
+    _kept: Box<dyn Any + Send + Sync>,
 }
 
 impl Trigger {
@@ -59,10 +63,12 @@ impl Trigger {
             };
             let registration = informer.add_handler_with(handler, options)?;
             match informer.start() {
-                Ok(()) | Err(StartError::AlreadyStarted) => Ok(registration),
-                Err(StartError::Stopped(_)) => Err(AttachError::Stopped),
-                Err(StartError::NoRuntime) => Err(AttachError::NoRuntime),
+                Ok(()) | Err(StartError::AlreadyStarted) => {}
+                Err(StartError::Stopped(_)) => return Err(AttachError::Stopped),
+                Err(StartError::NoRuntime) => return Err(AttachError::NoRuntime),
             }
+            let kept: Box<dyn Any + Send + Sync> = Box::new(informer);
+            Ok((registration, kept))
         };
         Self {
             informer: name,
@@ -96,9 +102,10 @@ impl Handlers {
                 ..HandlerOptions::default()
             };
             match attach(options, queue.clone()) {
-                Ok(registration) => attached.0.push(Attachment {
+                Ok((registration, kept)) => attached.0.push(Attachment {
                     informer,
                     registration,
+                    _kept: kept,
                 }),
                 Err(AttachError::Stopped) => {
                     return Err(ControllerError::InformerStopped { informer });

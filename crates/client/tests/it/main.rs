@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod etcd_source;
+mod controller;
 mod event_recorder;
 mod following;
 mod kubernetes_source;

@@ -82,6 +82,23 @@ async fn an_informer_that_stops_ends_the_controller() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_controller_keeps_the_informers_that_nobody_else_has() {
+    let world = World::synced("=1:a1").await;
+    let World { informer, queue } = World::synced("=1:").await;
+    let controller = world.controller().owns_through(&informer, owner);
+    drop(informer);
+    let (runs, ended) = Runs::of(controller);
+    settled().await;
+    queue.push(vec![delta("+x2@b")]).await.unwrap();
+    settled().await;
+    assert_eq!(runs.take(), "a b");
+    ended.abort();
+    assert!(ended.await.unwrap_err().is_cancelled());
+    settled().await;
+    assert!(queue.push(Vec::new()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_controller_that_is_dropped_leaves_nothing_behind() {
     let world = World::synced("=1:a1,b1").await;
     let runs = Runs::default();
