@@ -1,5 +1,6 @@
 //! A prefix of a real etcd as a source, on every release that is here.
 
+mod informers;
 mod lists;
 mod outages;
 mod watches;
