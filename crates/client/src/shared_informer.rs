@@ -14,12 +14,14 @@ mod registration;
 mod resync;
 mod staleness;
 mod subscription;
+mod tally;
 mod tasks;
 mod telling;
 
 use std::{
     any::type_name,
     fmt,
+    hash::Hash,
     sync::{Arc, OnceLock},
 };
 
@@ -29,16 +31,12 @@ use thiserror::Error;
 use tokio::{runtime::Handle, sync::watch};
 
 use self::{
-    cursor::Cursor,
-    delivery::{Delivery, HandlerMetrics},
-    log::Log,
-    registration::Tally,
-    resync::ResyncTimer,
-    staleness::Progress,
-    tasks::Tasks,
+    cursor::Cursor, delivery::Delivery, log::Log, resync::ResyncTimer, staleness::Progress,
+    tally::Tally, tasks::Tasks,
 };
 use crate::{
-    Cache, CacheWriter, Decoder, DeltaQueue, Lister, ListerWatcher, Reflector, ReflectorStatus,
+    Cache, CacheWriter, Decoder, DeltaQueue, Index, Lister, ListerWatcher, Object, Reflector,
+    ReflectorStatus, indexed_cache::IndexNameTaken,
 };
 
 pub use self::{
@@ -46,13 +44,79 @@ pub use self::{
     factory::{FactoryError, InformerFactory, InformerKey, InformerShare, NotAllSynced},
     handler::{Bound, Filtered, Handler, HandlerOptions, PanicPolicy},
     log::COALESCE_CHANGES_MAX,
-    registration::{HandlerRemoved, HandlerStatus, Registration},
+    registration::{HandlerRemoved, Registration},
     resync::RESYNC_PERIOD_MIN,
     staleness::{InformerStopped, NotReady, WaitError},
     subscription::Subscription,
+    tally::HandlerStatus,
 };
 
 /// Keeps a cache of what a source holds, and tells handlers of each change.
+///
+/// Clones are the same informer. It stops when told to, or when the last clone and the last
+/// [`Subscription`] are dropped; so a handler that holds a clone has to be removed by hand.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use listwatch::{Decoder, SharedInformer, source::ScriptedSource};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let source = ScriptedSource::new();
+/// # source.put("default/web", r#"{"replicas": 1}"#);
+/// let informer = SharedInformer::new(Arc::new(source), Decoder::<serde_json::Value>::json());
+/// let handler = informer.add_handler(|notification| println!("{notification}"))?;
+/// informer.start()?;
+/// handler.synced().await?;
+/// assert_eq!(informer.lister().get("default/web")?.body["replicas"], 1);
+/// informer.shut_down().await;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # What it promises
+///
+/// **The cache.** The states of one object in the cache are a subsequence of the states it had at
+/// the source, in the same order; so are those that any one handler is told. An object that was
+/// deleted and made again while nobody looked may show as one update: its uid tells. Changes that
+/// were applied together become visible together, and a reader waits for nobody. What has not
+/// changed keeps its identity over a relist.
+///
+/// **Order.** A handler is told of a change after the cache shows it, one notification at a time.
+/// All handlers are told of all objects in one order, that of the log. What a handler is told
+/// follows from what it was told before: an object is added while it is not known, updated from
+/// the state that was told last, deleted while it is known; only the source's word of the deletion
+/// of an object that nobody knew is passed on as it is. The same version of an object is not told
+/// twice, but for a resync.
+///
+/// **Relists.** What a list finds changed is told as if it had been watched, deletions first. Such
+/// a deletion carries the last known state and [`FinalState::Unknown`](crate::FinalState); one
+/// that the source told carries the state in which the object was deleted. A list that finds
+/// nothing new tells nothing. An object that could not be decoded is not taken for deleted.
+///
+/// **Beginning.** A handler can be added at any time. It is told what the cache holds at that
+/// moment as added, with [`Origin::Initial`](crate::Origin), and then every change after that
+/// moment, none missing and none twice. One that came before the first list is told the first list
+/// so. It has synced when it has taken in all of these; the informer has synced when the first
+/// list has been applied.
+///
+/// **Slowness.** Nothing is kept without bound. Each handler chooses whether it holds up everybody
+/// else ([`Bound::Block`]), or is told the latest state of each object when it falls too far
+/// behind ([`Bound::Coalesce`]), and perhaps that this has happened ([`Bound::Drop`]). In each case
+/// what it was told adds up to the cache.
+///
+/// **Resync.** A handler that asks for it is told every object again, by its own clock, in order
+/// with the changes around it, without a request to the source.
+///
+/// **Failure.** A handler that panics costs itself one notification, or its place if it chose so,
+/// and nobody else anything; it still syncs. A source that fails is asked again for ever.
+///
+/// **End.** A removed handler is not called again once [`Registration::removed`] has returned.
+/// After [`SharedInformer::shut_down`] nothing of the informer runs: what waited is not told, all
+/// handlers have been dropped, and the cache can still be read.
+///
+/// **Staleness.** After [`SharedInformer::wait_for`] the cache shows everything up to that version,
+/// and so does what [`SharedInformer::read_at_least`] returns: who writes, and waits for the
+/// version that the write returned, reads what was written.
 pub struct SharedInformer<T> {
     shared: Arc<Shared<T>>,
     guard: Arc<StopOnDrop<T>>,
@@ -228,16 +292,12 @@ impl<T: Send + Sync + 'static> SharedInformer<T> {
         let runtime = Handle::try_current().ok();
         let runtime = runtime.or_else(|| self.shared.runtime.get().cloned());
         let runtime = runtime.ok_or(AddHandlerError::NoRuntime)?;
-        let (cursor, tally) = self.join(&options)?;
-        let ticket = Arc::clone(cursor.ticket());
-        let registration = Registration::new(ticket, cursor.stage(), Arc::clone(&tally));
-        let name = options.name.unwrap_or_else(|| "handler".to_owned());
+        let cursor = self.join(&options)?;
+        let registration = Registration::new(Arc::clone(cursor.ticket()), cursor.stage());
         let delivery = Delivery {
             handler,
-            metrics: HandlerMetrics::new(&self.shared.name, &name),
-            name,
+            name: options.name().to_owned(),
             panics: options.panics,
-            tally,
         };
         let running = self.shared.tasks.begin();
         runtime.spawn(async move {
@@ -249,17 +309,20 @@ impl<T: Send + Sync + 'static> SharedInformer<T> {
 
     /// A handler that is asked instead of called.
     pub fn subscribe(&self, options: &HandlerOptions) -> Result<Subscription<T>, InformerStopped> {
-        let (cursor, tally) = self.join(options)?;
-        Ok(Subscription::new(cursor, tally, self.clone()))
+        let cursor = self.join(options)?;
+        Ok(Subscription::new(cursor, self.clone()))
     }
 
-    fn join(&self, options: &HandlerOptions) -> Result<(Cursor<T>, Arc<Tally>), InformerStopped> {
-        let seat = self.shared.log.join(options.bound).ok_or(InformerStopped)?;
+    fn join(&self, options: &HandlerOptions) -> Result<Cursor<T>, InformerStopped> {
+        let tally = Tally::new(&self.shared.name, options.name());
+        let seat = self.shared.log.join(options.bound, tally);
         let random = self.shared.random.lock().fork();
         let timer = ResyncTimer::new(options.resync, random);
-        let tally = Arc::new(Tally::default());
-        let cursor = Cursor::new(seat, options.bound, timer, Arc::clone(&tally));
-        Ok((cursor, tally))
+        Ok(Cursor::new(
+            seat.ok_or(InformerStopped)?,
+            options.bound,
+            timer,
+        ))
     }
 }
 
@@ -267,6 +330,20 @@ impl<T> SharedInformer<T> {
     /// The objects. Reading them asks nothing of the source and waits for nobody.
     pub fn cache(&self) -> &Cache<T> {
         &self.shared.cache
+    }
+
+    /// Adds an index to the cache, at any time: see [`Cache::add_index`].
+    pub fn add_index<V, I>(
+        &self,
+        name: &str,
+        values: impl Fn(&Object<T>) -> I + Send + Sync + 'static,
+    ) -> Result<Index<T, V>, IndexNameTaken>
+    where
+        T: 'static,
+        V: Hash + Eq + Send + Sync + 'static,
+        I: IntoIterator<Item = V>,
+    {
+        self.shared.cache.add_index(name, values)
     }
 
     /// The objects, by namespace, by label or by index.

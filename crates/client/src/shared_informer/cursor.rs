@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use super::{
     Bound, Ended,
     log::{Amount, Present, Seat, Sync, Taken, Ticket},
-    registration::{Stage, Tally},
+    registration::Stage,
     resync::ResyncTimer,
     telling::{Telling, same_state},
 };
@@ -26,7 +26,6 @@ pub(super) struct Cursor<T> {
     beginning: Beginning,
     timer: ResyncTimer,
     stage: watch::Sender<Stage>,
-    tally: Arc<Tally>,
 }
 
 /// How far the handler is with the state that it begins with.
@@ -46,7 +45,6 @@ impl<T> Cursor<T> {
         (seat, present): (Seat<T>, Present<T>),
         bound: Bound,
         timer: ResyncTimer,
-        tally: Arc<Tally>,
     ) -> Self {
         let mut cursor = Self {
             seat,
@@ -62,7 +60,6 @@ impl<T> Cursor<T> {
             seen: present.snapshot,
             timer,
             stage: watch::Sender::new(Stage::Syncing),
-            tally,
         };
         cursor.told = Telling::way(cursor.seat.empty(), &cursor.seen, Origin::Initial);
         cursor.settle();
@@ -161,7 +158,7 @@ impl<T> Cursor<T> {
     }
 
     fn skip(&mut self, missed: u64, present: Present<T>) {
-        self.tally.count_missed(missed);
+        self.seat.ticket.tally.count_missed(missed);
         let origin = self.origin(present.sync);
         self.told = Telling::way(&self.seen, &present.snapshot, origin);
         self.lagged = match self.bound {

@@ -3,14 +3,16 @@
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::{
+    task::{coop::consume_budget, yield_now},
+    time::Instant,
+};
 use tracing::{error, warn};
 
-use super::{Handler, PanicPolicy, cursor::Cursor, registration::Tally};
+use super::{Handler, PanicPolicy, cursor::Cursor};
 use crate::Notification;
 
 /// Calls made before others on the same thread get a turn.
@@ -27,29 +29,14 @@ pub(super) struct Delivery<H> {
     pub(super) handler: H,
     pub(super) name: String,
     pub(super) panics: PanicPolicy,
-    pub(super) tally: Arc<Tally>,
-    pub(super) metrics: HandlerMetrics,
 }
 
-/// Where a handler's numbers go.
-pub(super) struct HandlerMetrics {
-    pending: metrics::Gauge,
-    seconds: metrics::Histogram,
-    panics: metrics::Counter,
-}
-
-impl HandlerMetrics {
-    pub(super) fn new(informer: &str, handler: &str) -> Self {
-        let labels = [
-            ("informer", informer.to_owned()),
-            ("handler", handler.to_owned()),
-        ];
-        Self {
-            pending: metrics::gauge!("listwatch_handler_pending_changes", &labels),
-            seconds: metrics::histogram!("listwatch_handler_seconds", &labels),
-            panics: metrics::counter!("listwatch_handler_panics_total", &labels),
-        }
-    }
+/// How a turn ended.
+enum Turn {
+    /// There was nothing more at hand.
+    Done,
+    /// There may be more.
+    Interrupted,
 }
 
 impl<H> Delivery<H> {
@@ -60,21 +47,22 @@ impl<H> Delivery<H> {
         H: Handler<T>,
     {
         while cursor.fill().await.is_ok() {
-            self.deliver(&mut cursor);
-            tokio::task::yield_now().await;
+            match self.deliver(&mut cursor) {
+                Turn::Done => consume_budget().await,
+                Turn::Interrupted => yield_now().await,
+            }
         }
         drop(self.handler);
     }
 
-    fn deliver<T>(&mut self, cursor: &mut Cursor<T>)
+    fn deliver<T>(&mut self, cursor: &mut Cursor<T>) -> Turn
     where
         H: Handler<T>,
     {
-        self.metrics.pending.set(to_f64(cursor.ticket().pending()));
         let mut begun = Instant::now();
         for _ in 0..CALLS_PER_TURN {
             let Some(notification) = cursor.next() else {
-                break;
+                return Turn::Done;
             };
             self.call(notification, cursor);
             cursor.settle();
@@ -82,21 +70,22 @@ impl<H> Delivery<H> {
             self.measure(ended - begun, cursor);
             begun = ended;
         }
+        Turn::Interrupted
     }
 
     fn call<T>(&mut self, notification: Notification<T>, cursor: &Cursor<T>)
     where
         H: Handler<T>,
     {
-        self.tally.count_delivered();
+        let tally = &cursor.ticket().tally;
+        tally.count_delivered();
         let handler = &mut self.handler;
         // A handler whose state a panic left half changed is its author's business: the policy
         // says whether it goes on.
         let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.notify(notification))) else {
             return;
         };
-        self.tally.count_panic();
-        self.metrics.panics.increment(1);
+        tally.count_panic();
         error!(
             handler = self.name,
             panic = message(&*panic),
@@ -108,8 +97,9 @@ impl<H> Delivery<H> {
     }
 
     fn measure<T>(&self, took: Duration, cursor: &Cursor<T>) {
-        self.metrics.seconds.record(took);
-        let pending = cursor.ticket().pending();
+        let tally = &cursor.ticket().tally;
+        tally.count_call(took);
+        let pending = tally.pending();
         if took > SLOW_CALL && pending > SLOW_PENDING {
             warn!(handler = self.name, ?took, pending, "a handler is slow");
         }
@@ -120,9 +110,4 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-fn to_f64(count: u64) -> f64 {
-    count as f64
 }

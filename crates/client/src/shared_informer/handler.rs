@@ -36,6 +36,12 @@ pub struct HandlerOptions {
     pub panics: PanicPolicy,
 }
 
+impl HandlerOptions {
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or("handler")
+    }
+}
+
 /// What happens when a handler is slower than the changes come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bound {

@@ -7,14 +7,14 @@ use std::{
     collections::{BTreeMap, VecDeque},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
 };
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::Bound;
+use super::{Bound, tally::Tally};
 use crate::{Change, Snapshot, delta_queue::BATCH_DELTAS_MAX};
 
 /// Changes that a coalescing handler may be behind before it goes on with the difference between
@@ -84,8 +84,8 @@ struct Reader {
 
 /// What a cursor, its registration and the log share.
 pub(super) struct Ticket {
+    pub(super) tally: Tally,
     ended: AtomicBool,
-    pending: AtomicU64,
     wake: Notify,
     drained: Arc<Notify>,
 }
@@ -155,8 +155,9 @@ impl<T> Log<T> {
         }
     }
 
-    /// Adds what led to this snapshot, and wakes every cursor once.
-    pub(super) fn append(&self, changes: Vec<Change<T>>, snapshot: Snapshot<T>) {
+    /// Adds what led to this snapshot, and wakes every cursor once. Says whether the first list
+    /// is there now.
+    pub(super) fn append(&self, changes: Vec<Change<T>>, snapshot: Snapshot<T>) -> Sync {
         let mut state = self.state.lock();
         let replaced = changes
             .iter()
@@ -171,20 +172,26 @@ impl<T> Log<T> {
             reader.count_pending(state.present.end);
             reader.ticket.wake.notify_one();
         }
+        let sync = state.present.sync;
         // What is freed here may be a whole state: nobody should wait for that.
         drop(state);
         drop((before, forgotten));
+        sync
     }
 
     /// A place at the end of the log, with the state there; `None` when the log is closed.
-    pub(super) fn join(self: &Arc<Self>, bound: Bound) -> Option<(Seat<T>, Present<T>)> {
+    pub(super) fn join(
+        self: &Arc<Self>,
+        bound: Bound,
+        tally: Tally,
+    ) -> Option<(Seat<T>, Present<T>)> {
         let mut state = self.state.lock();
         if state.life == Life::Closed {
             return None;
         }
         let ticket = Arc::new(Ticket {
+            tally,
             ended: AtomicBool::new(false),
-            pending: AtomicU64::new(0),
             wake: Notify::new(),
             drained: Arc::clone(&self.drained),
         });
@@ -217,11 +224,6 @@ impl<T> Log<T> {
         drop(state);
         drop(entries);
         self.drained.notify_one();
-    }
-
-    /// Whether the first list has been applied.
-    pub(super) fn sync(&self) -> Sync {
-        self.state.lock().present.sync
     }
 
     fn leave(&self, id: ReaderId) {
@@ -351,7 +353,7 @@ impl Reader {
 
     fn count_pending(&self, end: Position) {
         let pending = end.changes - self.acknowledged.changes;
-        self.ticket.pending.store(pending, Ordering::Relaxed);
+        self.ticket.tally.set_pending(pending);
     }
 }
 
@@ -365,11 +367,6 @@ impl Ticket {
 
     pub(super) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
-    }
-
-    /// Changes that were appended and not yet acknowledged.
-    pub(super) fn pending(&self) -> u64 {
-        self.pending.load(Ordering::Relaxed)
     }
 
     /// Until something was appended, or this cursor ended.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Shared, staleness::Progress};
-use crate::{CacheWriter, Delta};
+use crate::{CacheWriter, Delta, Version};
 
 /// Applies what the queue brings, batch by batch, until the queue ends or the informer stops.
 pub(super) async fn run<T>(shared: Arc<Shared<T>>, mut writer: CacheWriter<T>) {
@@ -13,23 +13,30 @@ pub(super) async fn run<T>(shared: Arc<Shared<T>>, mut writer: CacheWriter<T>) {
             return;
         }
         metrics.count(&deltas);
-        apply(&shared, &mut writer, deltas);
+        let version = apply(&shared, &mut writer, deltas);
+        metrics.reached(version.as_ref());
     }
 }
 
 /// Readers see the new state before any handler is told how it came to be.
-fn apply<T>(shared: &Shared<T>, writer: &mut CacheWriter<T>, deltas: Vec<Delta<T>>) {
+fn apply<T>(
+    shared: &Shared<T>,
+    writer: &mut CacheWriter<T>,
+    deltas: Vec<Delta<T>>,
+) -> Option<Version> {
     let changes = writer.apply(deltas);
     let snapshot = shared.cache.snapshot();
     let version = snapshot.version().cloned();
-    shared.log.append(changes, snapshot);
-    let sync = shared.log.sync();
-    shared.progress.send_replace(Progress::heard(version, sync));
+    let sync = shared.log.append(changes, snapshot);
+    let progress = Progress::heard(version.clone(), sync);
+    shared.progress.send_replace(progress);
+    version
 }
 
 struct ProcessorMetrics {
     deltas: metrics::Counter,
     batches: metrics::Counter,
+    version: metrics::Gauge,
 }
 
 impl ProcessorMetrics {
@@ -38,11 +45,19 @@ impl ProcessorMetrics {
         Self {
             deltas: metrics::counter!("listwatch_informer_deltas_total", &labels),
             batches: metrics::counter!("listwatch_informer_batches_total", &labels),
+            version: metrics::gauge!("listwatch_informer_version", &labels),
         }
     }
 
     fn count<T>(&self, deltas: &[Delta<T>]) {
         self.deltas.increment(deltas.len() as u64);
         self.batches.increment(1);
+    }
+
+    /// Only a number can be shown; beyond 2^53 its last digits are lost.
+    fn reached(&self, version: Option<&Version>) {
+        if let Some(Version::Number(number)) = version {
+            self.version.set(*number as f64);
+        }
     }
 }

@@ -1,17 +1,11 @@
 //! The handle on one handler: has it seen the beginning, how is it doing, and away with it.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{fmt, sync::Arc};
 
 use thiserror::Error;
 use tokio::sync::watch;
 
-use super::log::Ticket;
+use super::{HandlerStatus, log::Ticket};
 
 /// A handler that was added to an informer.
 ///
@@ -21,7 +15,6 @@ use super::log::Ticket;
 pub struct Registration {
     ticket: Arc<Ticket>,
     stage: watch::Receiver<Stage>,
-    tally: Arc<Tally>,
 }
 
 /// How far a handler has come.
@@ -42,38 +35,9 @@ pub(super) enum Stage {
 #[error("the handler was removed before it had seen the initial state")]
 pub struct HandlerRemoved;
 
-/// What a handler has done and has to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HandlerStatus {
-    /// Changes that wait for it, with those that it is working on.
-    pub pending: u64,
-    /// Notifications that it was given.
-    pub delivered: u64,
-    /// Notifications at which it panicked.
-    pub panics: u64,
-    /// Changes that it was told only as part of a difference, since it was too slow.
-    pub missed: u64,
-}
-
-/// Counts that a handler's task and its registration share.
-#[derive(Default)]
-pub(super) struct Tally {
-    delivered: AtomicU64,
-    panics: AtomicU64,
-    missed: AtomicU64,
-}
-
 impl Registration {
-    pub(super) fn new(
-        ticket: Arc<Ticket>,
-        stage: watch::Receiver<Stage>,
-        tally: Arc<Tally>,
-    ) -> Self {
-        Self {
-            ticket,
-            stage,
-            tally,
-        }
+    pub(super) fn new(ticket: Arc<Ticket>, stage: watch::Receiver<Stage>) -> Self {
+        Self { ticket, stage }
     }
 
     /// Whether the informer has synced and this handler has taken in all that was there then.
@@ -113,12 +77,7 @@ impl Registration {
 
     /// What the handler has done and has to do.
     pub fn status(&self) -> HandlerStatus {
-        HandlerStatus {
-            pending: self.ticket.pending(),
-            delivered: self.tally.delivered.load(Ordering::Relaxed),
-            panics: self.tally.panics.load(Ordering::Relaxed),
-            missed: self.tally.missed.load(Ordering::Relaxed),
-        }
+        self.ticket.tally.status()
     }
 }
 
@@ -132,20 +91,6 @@ impl Stage {
 
     fn has_ended(self) -> bool {
         matches!(self, Self::EndedEarly | Self::Ended)
-    }
-}
-
-impl Tally {
-    pub(super) fn count_delivered(&self) {
-        self.delivered.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_panic(&self) {
-        self.panics.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_missed(&self, missed: u64) {
-        self.missed.fetch_add(missed, Ordering::Relaxed);
     }
 }
 

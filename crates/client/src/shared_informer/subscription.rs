@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Registration, SharedInformer, cursor::Cursor, registration::Tally};
+use futures_util::{Stream, stream};
+
+use super::{Registration, SharedInformer, cursor::Cursor};
 use crate::Notification;
 
 /// A handler that is asked. It keeps its informer alive; dropping it removes it.
@@ -12,17 +14,15 @@ use crate::Notification;
 pub struct Subscription<T> {
     cursor: Cursor<T>,
     registration: Registration,
-    tally: Arc<Tally>,
     _informer: SharedInformer<T>,
 }
 
 impl<T> Subscription<T> {
-    pub(super) fn new(cursor: Cursor<T>, tally: Arc<Tally>, informer: SharedInformer<T>) -> Self {
+    pub(super) fn new(cursor: Cursor<T>, informer: SharedInformer<T>) -> Self {
         let ticket = Arc::clone(cursor.ticket());
         Self {
-            registration: Registration::new(ticket, cursor.stage(), Arc::clone(&tally)),
+            registration: Registration::new(ticket, cursor.stage()),
             cursor,
-            tally,
             _informer: informer,
         }
     }
@@ -33,11 +33,19 @@ impl<T> Subscription<T> {
         loop {
             if let Some(notification) = self.cursor.next() {
                 self.cursor.settle();
-                self.tally.count_delivered();
+                self.cursor.ticket().tally.count_delivered();
                 return Some(notification);
             }
             self.cursor.fill().await.ok()?;
         }
+    }
+
+    /// The notifications as a stream.
+    pub fn into_stream(self) -> impl Stream<Item = Notification<T>> {
+        stream::unfold(self, async |mut subscription| {
+            let notification = subscription.next().await?;
+            Some((notification, subscription))
+        })
     }
 
     /// Its sync, its counts and its end. What was returned counts as taken in.

@@ -3,9 +3,13 @@
 mod bounds;
 mod factory;
 mod filtered;
+mod hammer;
 mod handlers;
 mod lifecycle;
+mod measures;
 mod panics;
+mod promises;
+mod property;
 mod resync;
 mod source;
 mod staleness;

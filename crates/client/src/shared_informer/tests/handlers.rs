@@ -1,3 +1,5 @@
+use futures_util::StreamExt;
+
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -130,6 +132,22 @@ async fn a_subscription_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_subscription_is_a_stream() {
+    let world = World::started();
+    let subscription = world
+        .informer
+        .subscribe(&HandlerOptions::default())
+        .unwrap();
+    world.feed("=1:a1 ~a2").await;
+    let first = subscription.into_stream().take(2);
+    let lines: Vec<_> = first
+        .map(|notification| line(&notification))
+        .collect()
+        .await;
+    assert_eq!(lines, ["+a1!", "~a1>2"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_dropped_subscription_leaves_the_log() {
     let world = World::started();
     let subscription = world
@@ -140,4 +158,86 @@ async fn a_dropped_subscription_leaves_the_log() {
     assert_eq!(world.informer.shared.log.len(), 2);
     drop(subscription);
     assert_eq!(world.informer.shared.log.len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_deleted_and_made_again_unseen_is_told_as_one_update() {
+    let world = World::started();
+    let (_, told) = world.listen();
+    let with_uid = |text: &str, uid: &str| {
+        let plain = object(text);
+        Arc::new(Object {
+            key: plain.key.clone(),
+            version: plain.version.clone(),
+            uid: crate::Uid::parse(uid),
+            labels: Labels::default(),
+            body: plain.body,
+        })
+    };
+    for (at, state) in [
+        ("1", with_uid("a1", "first")),
+        ("9", with_uid("a8", "second")),
+    ] {
+        let replacement = Replacement {
+            objects: vec![state],
+            set_aside: Vec::new(),
+            version: Some(version(at)),
+        };
+        let deltas = vec![Delta::Replaced(replacement)];
+        world.queue.push(deltas).await.unwrap();
+        settled().await;
+    }
+    assert_eq!(told.take(), "+a1! ~a1>8");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_could_not_be_decoded_is_not_taken_for_deleted() {
+    let world = World::started();
+    let (_, told) = world.listen();
+    world.settle("=1:a1,b1").await;
+    let replacement = Replacement {
+        objects: vec![object("b1")],
+        set_aside: vec![ObjectKey::from("a")],
+        version: Some(version("5")),
+    };
+    let deltas = vec![Delta::Replaced(replacement)];
+    world.queue.push(deltas).await.unwrap();
+    settled().await;
+    assert_eq!(told.take(), "+a1! +b1!");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_handlers_see_one_order() {
+    let world = World::started();
+    let handlers: Vec<_> = (0..5).map(|_| world.listen().1).collect();
+    world.settle("=1:a1 +b2 ~a3 +c4 -b5 ~c6 ~a7").await;
+    for told in handlers {
+        assert_eq!(told.take(), "+a1! +b2 ~a1>3 +c4 -b5 ~c4>6 ~a3>7");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_handler_costs_the_others_nothing() {
+    let world = World::started();
+    let options = HandlerOptions::default();
+    let mut slow = world.informer.subscribe(&options).unwrap();
+    let (_, told) = world.listen();
+    world.settle("=1:a1 ~a2 ~a3").await;
+    assert_eq!(told.take(), "+a1! ~a1>2 ~a2>3");
+    assert_eq!(line(&slow.next().await.unwrap()), "+a1!");
+}
+
+#[tokio::test(start_paused = true)]
+async fn removing_a_handler_changes_nothing_for_the_others() {
+    let world = World::started();
+    let (first, gone) = world.listen();
+    let (second, told) = world.listen();
+    world.settle("=1:a1").await;
+    first.shut_down().await;
+    first.shut_down().await;
+    assert_eq!(first.synced().await, Ok(()));
+    world.settle("+b2").await;
+    assert_eq!(gone.take(), "+a1!");
+    assert_eq!(told.take(), "+a1! +b2");
+    assert!(second.has_synced());
 }

@@ -42,3 +42,57 @@ async fn waiting_for_sync_ends_with_the_informer() {
     );
     assert_eq!(registration.synced().await, Err(HandlerRemoved));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_late_handler_has_synced_once_it_took_in_the_present() {
+    let world = World::started();
+    world.settle("=1:a1,b1").await;
+    let options = HandlerOptions::default();
+    let mut late = world.informer.subscribe(&options).unwrap();
+    let registration = late.registration().clone();
+    world.settle("+c2").await;
+    for (expected, synced) in [("+a1!", false), ("+b1!", true), ("+c2", true)] {
+        assert_eq!(line(&late.next().await.unwrap()), expected);
+        assert_eq!(registration.has_synced(), synced, "after {expected}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_has_synced_only_after_its_call_for_the_last_initial_object() {
+    let world = World::started();
+    let slot = Arc::new(Mutex::new(None::<Registration>));
+    let own = Arc::clone(&slot);
+    let early = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&early);
+    let handler = move |_| {
+        let registration = own.lock().clone().unwrap();
+        seen.lock().push(registration.has_synced());
+    };
+    *slot.lock() = Some(world.informer.add_handler(handler).unwrap());
+    world.settle("=1:a1,b1 +c2").await;
+    assert_eq!(*early.lock(), [false, false, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_was_there_at_the_beginning_is_initial() {
+    let world = World::started();
+    let (_, told) = world.listen();
+    world.settle("=1:a1 +b2 =5:a1,b2,c4").await;
+    assert_eq!(told.take(), "+a1! +b2 +c4");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_too_slow_for_the_first_list_still_syncs() {
+    let world = World::started();
+    let options = HandlerOptions {
+        bound: Bound::Drop(1),
+        ..HandlerOptions::default()
+    };
+    let mut slow = world.informer.subscribe(&options).unwrap();
+    world.settle("=1:a1 +b2 +c3").await;
+    for expected in ["lag(3)", "+a1!", "+b2!", "+c3!"] {
+        assert!(!slow.registration().has_synced());
+        assert_eq!(line(&slow.next().await.unwrap()), expected);
+    }
+    assert!(slow.registration().has_synced());
+}
