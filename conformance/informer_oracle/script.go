@@ -63,7 +63,7 @@ func parseScript(lines []string) (*script, error) {
 func (s *script) setHeader(name, value string) error {
 	var err error
 	switch name + ": " + value {
-	case "source: list", "expired: in stream":
+	case "source: list", "expired: in stream", "queue: in order", "queue: compressing":
 		return nil
 	case "source: watch-list":
 		s.watchList = true

@@ -98,6 +98,9 @@ impl Generator {
             self.say(format!("page: {size}"));
             self.paging = Paging::On;
         }
+        if self.mood == Mood::Wild && self.one_in(3) {
+            self.say("queue: compressing");
+        }
         if self.one_in(3) {
             self.say("expired: at start");
         }

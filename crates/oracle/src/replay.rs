@@ -6,15 +6,16 @@ use anyhow::{Result, bail, ensure};
 
 use crate::log::{Line, Log};
 
-/// Fails unless every handler that stayed was told each step from nothing to the store.
+/// Fails unless every handler was told each step from nothing to the store; one that was kept from
+/// the end may stop before.
 pub(crate) fn check(log: &Log) -> Result<()> {
-    let steps = log
-        .segments
-        .iter()
-        .flat_map(|segment| segment.step.split(';'));
-    let removed: BTreeSet<&str> = steps.filter_map(removed_handler).collect();
     let mut known: BTreeMap<&str, Knowledge> = BTreeMap::new();
+    let mut kept = Kept::default();
     for segment in &log.segments {
+        segment
+            .step
+            .split(';')
+            .for_each(|action| kept.follow(action));
         for (handler, lines) in &segment.handlers {
             let knowledge = known.entry(handler).or_default();
             for line in lines {
@@ -28,26 +29,44 @@ pub(crate) fn check(log: &Log) -> Result<()> {
     for (handler, knowledge) in known {
         let told = knowledge.describe();
         ensure!(
-            removed.contains(handler) || knowledge.is_refused() || told == store,
+            told == store || kept.from_the_end(handler),
             "{handler} was told of `{told}`, and the store has `{store}`"
         );
     }
     Ok(())
 }
 
-/// The handler's name in `7 remove h1` or in ` remove h1`.
-fn removed_handler(action: &str) -> Option<&str> {
-    let mut words = action
-        .split_whitespace()
-        .skip_while(|word| *word != "remove");
-    words.nth(1)
+/// Who is not told everything.
+#[derive(Default)]
+struct Kept<'a> {
+    removed: BTreeSet<&'a str>,
+    blocked: BTreeSet<&'a str>,
+    /// After the stop nobody is told anything.
+    stops: usize,
+}
+
+impl<'a> Kept<'a> {
+    /// Takes in one action; the first of a step has the step's number before it.
+    fn follow(&mut self, action: &'a str) {
+        let words: Vec<&str> = action.split_whitespace().collect();
+        match words[..] {
+            [.., "remove", handler] => drop(self.removed.insert(handler)),
+            [.., "block", handler] => drop(self.blocked.insert(handler)),
+            [.., "unblock", handler] => drop(self.blocked.remove(handler)),
+            [.., "stop"] => self.stops += 1,
+            _ => {}
+        }
+    }
+
+    fn from_the_end(&self, handler: &str) -> bool {
+        self.stops > 0 || self.removed.contains(handler) || self.blocked.contains(handler)
+    }
 }
 
 /// The objects that a handler was told of.
 #[derive(Default)]
 struct Knowledge {
     objects: BTreeMap<String, String>,
-    refusals: usize,
 }
 
 impl Knowledge {
@@ -72,18 +91,13 @@ impl Knowledge {
             Line::Delete(_) | Line::DeleteUnknown(_) => {
                 self.objects.remove(line.key());
             }
-            Line::Refused => self.refusals += 1,
-            Line::Lagged(_) | Line::Synced => {}
+            Line::Lagged(_) | Line::Synced | Line::Refused => {}
         }
         Ok(())
     }
 
     fn put(&mut self, key: &str, state: &str) {
         self.objects.insert(key.to_owned(), state.to_owned());
-    }
-
-    fn is_refused(&self) -> bool {
-        self.refusals > 0
     }
 
     fn describe(&self) -> String {
@@ -122,9 +136,16 @@ mod tests {
     }
 
     #[test]
-    fn a_handler_that_was_removed_need_not_know_the_end() {
-        let log = "# 1 start\nh1 add d/a @2\n# 2 add d/b; remove h1\nstore @3 d/a @2 d/b @3\n";
-        assert!(is_whole(log));
-        assert!(!is_whole(&log.replace("remove h1", "remove h2")));
+    fn a_handler_that_was_kept_from_the_end_need_not_know_it() {
+        let end = |action: &str| {
+            let log = "# 1 start\nh1 add d/a @2\n# 2 add d/b; NOW\nstore @3 d/a @2 d/b @3\n";
+            log.replace("NOW", action)
+        };
+        for action in ["remove h1", "block h1", "stop"] {
+            assert!(is_whole(&end(action)), "{action}");
+        }
+        for action in ["remove h2", "block h2", "block h1; unblock h1", "bookmark"] {
+            assert!(!is_whole(&end(action)), "{action}");
+        }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) struct Header {
     pub(crate) page: Option<usize>,
     pub(crate) expired: ExpiredWatch,
     pub(crate) after_state: AfterState,
+    pub(crate) queue: QueueKind,
     /// The resync period of handlers that name none; `None` if they get none.
     pub(crate) resync: Option<Duration>,
 }
@@ -51,6 +52,13 @@ pub(crate) enum ExpiredWatch {
 pub(crate) enum AfterState {
     Nothing,
     Bookmark,
+}
+
+/// What lies between our source and our cache. client-go's queue is in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueKind {
+    InOrder,
+    Compressing,
 }
 
 /// One line.
@@ -159,6 +167,7 @@ impl Script {
                 page: None,
                 expired: ExpiredWatch::InStream,
                 after_state: AfterState::Nothing,
+                queue: QueueKind::InOrder,
                 resync: None,
             },
             steps: Vec::new(),
@@ -186,6 +195,8 @@ impl Header {
             ("expired", "at start") => self.expired = ExpiredWatch::AtStart,
             ("expired", "in stream") => self.expired = ExpiredWatch::InStream,
             ("bookmark", "after state") => self.after_state = AfterState::Bookmark,
+            ("queue", "in order") => self.queue = QueueKind::InOrder,
+            ("queue", "compressing") => self.queue = QueueKind::Compressing,
             ("page", size) => self.page = Some(size.parse()?),
             ("resync", period) => self.resync = Some(parse_duration(period)?),
             _ => bail!("there is no such header"),

@@ -6,13 +6,15 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use fastrand::Rng;
-use listwatch::{DecodeError, Decoder, HandlerOptions, Object, ReflectorSettings, SharedInformer};
+use listwatch::{
+    DecodeError, Decoder, DeltaQueue, HandlerOptions, Object, ReflectorSettings, SharedInformer,
+};
 use tokio::{runtime::Builder, time::sleep};
 
 use self::listener::Listener;
 use crate::{
     log::{Line, Log},
-    script::{Action, Resync, Script},
+    script::{Action, QueueKind, Resync, Script},
     source::Source,
 };
 
@@ -52,7 +54,7 @@ impl<'a> Trial<'a> {
         let source = Source::new(&script.header);
         Self {
             script,
-            informer: informer_of(&source),
+            informer: informer_of(&source, script.header.queue),
             source,
             listeners: BTreeMap::new(),
             store: String::new(),
@@ -143,7 +145,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-fn informer_of(source: &Source) -> SharedInformer<Write> {
+fn informer_of(source: &Source, queue: QueueKind) -> SharedInformer<Write> {
     let settings = ReflectorSettings {
         bookmark_deadline: Some(PATIENCE),
         watch_timeout_min: PATIENCE,
@@ -152,6 +154,10 @@ fn informer_of(source: &Source) -> SharedInformer<Write> {
     };
     SharedInformer::builder(Arc::new(source.clone()), decoder())
         .reflector(settings)
+        .queue(match queue {
+            QueueKind::InOrder => DeltaQueue::in_order(),
+            QueueKind::Compressing => DeltaQueue::compressing(),
+        })
         .random(Rng::with_seed(SEED))
         .build()
 }

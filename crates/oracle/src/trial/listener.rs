@@ -1,6 +1,9 @@
 //! A handler that writes down what it is told.
 
-use std::{mem, sync::Arc};
+use std::{
+    mem,
+    sync::{Arc, OnceLock},
+};
 
 use listwatch::{
     FinalState, HandlerOptions, Notification, Origin, Registration, SharedInformer, Subscription,
@@ -35,7 +38,7 @@ enum Pace {
     Working,
 }
 
-/// Whether the log says that the handler has synced.
+/// Whether the informer, and then the log, says that the handler has synced.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sync {
     Unreported,
@@ -50,10 +53,14 @@ impl Listener {
     ) -> Option<Self> {
         let told = Arc::default();
         let lines: Arc<Mutex<Vec<Line>>> = Arc::clone(&told);
+        let known = Arc::new(OnceLock::new());
+        let registration: Arc<OnceLock<Registration>> = Arc::clone(&known);
         let handler = move |notification: Notification<Write>| {
-            lines.lock().push(line_of(&notification));
+            let sync = registration.get().map_or(Sync::Unreported, sync_of);
+            lines.lock().extend(lines_of(&notification, sync));
         };
         let registration = informer.add_handler_with(handler, options).ok()?;
+        known.get_or_init(|| registration.clone());
         Some(Self::new(registration, told))
     }
 
@@ -113,13 +120,37 @@ async fn ask(
     mut gate: watch::Receiver<Gate>,
     pace: Arc<Mutex<Pace>>,
 ) {
+    let mut sync = sync_of(subscription.registration());
     while let Some(notification) = subscription.next().await {
-        told.lock().push(line_of(&notification));
+        told.lock().extend(lines_of(&notification, sync));
+        sync = sync_of(subscription.registration());
         *pace.lock() = Pace::Working;
         if gate.wait_for(|gate| *gate == Gate::Open).await.is_err() {
             return;
         }
         *pace.lock() = Pace::Waiting;
+    }
+}
+
+fn sync_of(registration: &Registration) -> Sync {
+    match registration.has_synced() {
+        true => Sync::Reported,
+        false => Sync::Unreported,
+    }
+}
+
+/// What it is told, and before it that its sync came too early if there is more of the beginning.
+fn lines_of(notification: &Notification<Write>, sync: Sync) -> Vec<Line> {
+    let line = line_of(notification);
+    match (&line, sync) {
+        (
+            Line::Add {
+                initial: Initial::Yes,
+                ..
+            },
+            Sync::Reported,
+        ) => vec![Line::Synced, line],
+        _ => vec![line],
     }
 }
 
