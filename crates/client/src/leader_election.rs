@@ -9,10 +9,11 @@ mod health;
 mod leadership;
 mod seat;
 mod settings;
+mod vacancy;
 
 pub use health::Overdue;
 pub use leadership::{FencingToken, Leadership, Loss, NotReleased};
-pub use settings::{ElectionSettings, InvalidSettings, OnDrop};
+pub use settings::{ElectionSettings, Handover, InvalidSettings, OnDrop};
 
 use std::{fmt, future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
@@ -21,7 +22,7 @@ use kube::Api;
 use thiserror::Error;
 use tokio::{
     sync::{Mutex, watch},
-    time::{Instant, sleep, timeout},
+    time::{Instant, timeout},
 };
 
 use crate::Version;
@@ -29,6 +30,9 @@ use health::Acting;
 use seat::{Attempt, Seat, Won};
 
 /// Takes part in an election: again and again, for as long as it is asked to.
+///
+/// It needs the rights to `get`, `create` and `update` the lease, and to `watch` it if a lease that
+/// was given back is to be taken at once.
 ///
 /// ```no_run
 /// # use listwatch::leader_election::{ElectionSettings, LeaderElector};
@@ -114,8 +118,7 @@ impl LeaderElector {
                 Ok(Err(error)) => tracing::warn!(%error, lease = seat.name, "cannot campaign"),
                 Err(_) => tracing::warn!(lease = seat.name, "no answer to a campaign"),
             }
-            let pause = seat.settings.pause();
-            sleep(pause).await;
+            seat.pause().await;
         }
     }
 

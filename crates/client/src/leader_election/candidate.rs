@@ -81,6 +81,12 @@ impl Candidate {
         self.observed.as_ref()?.record.holder.as_deref()
     }
 
+    /// The version of the lease as last seen.
+    pub(super) fn resource_version(&self) -> Option<&str> {
+        let metadata = &self.observed.as_ref()?.lease.metadata;
+        metadata.resource_version.as_deref()
+    }
+
     /// How to win, from what was observed.
     pub(super) fn bid(&self, now: Instant, wall: MicroTime) -> Bid {
         let Some(observed) = &self.observed else {

@@ -9,6 +9,7 @@ use tokio::{sync::watch, time::Instant};
 use super::{
     ElectionSettings, Loss,
     candidate::{Bid, Candidate, Record},
+    vacancy::Vacancy,
 };
 use crate::conflict_retry::Conflict;
 
@@ -19,6 +20,7 @@ pub(super) struct Seat {
     pub(super) name: String,
     leases: Api<Lease>,
     candidate: Candidate,
+    vacancy: Vacancy,
     leader: watch::Sender<Option<Arc<str>>>,
 }
 
@@ -57,6 +59,7 @@ impl Seat {
     ) -> Self {
         let lease_seconds = settings.lease_seconds();
         Self {
+            vacancy: Vacancy::new(leases.clone(), name.clone(), settings.handover),
             candidate: Candidate::new(name.clone(), settings.identity.clone(), lease_seconds),
             settings,
             name,
@@ -80,6 +83,13 @@ impl Seat {
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(Attempt::Beaten),
             Err(error) => Err(error),
         }
+    }
+
+    /// Waits before the next attempt, but no longer than until the lease is free.
+    pub(super) async fn pause(&mut self) {
+        let deadline = Instant::now() + self.settings.pause();
+        let version = self.candidate.resource_version();
+        self.vacancy.wait(deadline, version).await;
     }
 
     /// Renews what was won at `acquired`: with one request when nobody else wrote.
@@ -139,6 +149,7 @@ impl Seat {
     }
 
     fn win(&mut self, sent: Instant, lease: Lease) -> Won {
+        self.vacancy.close();
         let record = Record::of(&lease);
         let won = Won {
             sent,

@@ -29,6 +29,8 @@ pub struct ElectionSettings {
     pub retry_period: Duration,
     /// What becomes of the lease when a [`Leadership`](super::Leadership) is dropped.
     pub on_drop: OnDrop,
+    /// How a candidate learns that the lease was given back.
+    pub handover: Handover,
     /// Where the times come from that are written into the lease.
     pub wall_clock: WallClock,
     /// Where chance comes from.
@@ -43,6 +45,15 @@ pub enum OnDrop {
     /// It is no longer renewed: another leads when it has run out. For work that may still be
     /// going on when the leadership is dropped.
     LetExpire,
+}
+
+/// How a candidate learns that the lease was given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handover {
+    /// By a watch, and so at once. Where the right to `watch` is missing, by looking.
+    Watched,
+    /// By looking: after one to 2.2 retry periods.
+    Polled,
 }
 
 /// Why an election cannot be held like this.
@@ -84,6 +95,7 @@ impl ElectionSettings {
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
             on_drop: OnDrop::Release,
+            handover: Handover::Watched,
             wall_clock: WallClock::system(),
             random: fastrand::Rng::new(),
         }

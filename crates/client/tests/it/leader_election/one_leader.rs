@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use listwatch::leader_election::{ElectionSettings, FencingToken, LeaderElector, OnDrop};
+use listwatch::leader_election::{ElectionSettings, FencingToken, Handover, LeaderElector, OnDrop};
 use parking_lot::Mutex;
 use tokio::{
     task::JoinSet,
@@ -11,11 +11,11 @@ use tokio::{
 
 use super::{Election, PATIENCE, hasty, lasting, mortal, sees};
 
-#[tokio::test]
-async fn a_released_lease_is_taken_over_at_once() {
+/// Releases the lease of one candidate, and waits for another to take it.
+async fn hand_over(settings: impl Fn(&str) -> ElectionSettings) {
     let election = Election::start().await;
-    let first = election.candidate(lasting("a")).campaign().await.unwrap();
-    let second = election.candidate(lasting("b"));
+    let first = election.candidate(settings("a")).campaign().await.unwrap();
+    let second = election.candidate(settings("b"));
     let mut leader = second.leader();
     let (first_token, second) = tokio::join!(
         async {
@@ -30,6 +30,25 @@ async fn a_released_lease_is_taken_over_at_once() {
     let second = second.unwrap().unwrap();
     assert!(second.fencing_token() > first_token);
     assert_eq!(second.transitions(), 1);
+}
+
+#[tokio::test]
+async fn a_released_lease_is_taken_over_at_once() {
+    hand_over(|identity| ElectionSettings {
+        // The next look would come after the test has lost its patience.
+        retry_period: PATIENCE + Duration::from_secs(1),
+        ..lasting(identity)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_released_lease_is_taken_over_at_the_next_look_by_who_does_not_watch() {
+    hand_over(|identity| ElectionSettings {
+        handover: Handover::Polled,
+        ..lasting(identity)
+    })
+    .await;
 }
 
 #[tokio::test]
