@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::{Object, ObjectKey, RawObject, Version};
+use crate::{Object, ObjectKey, RawObject, Version, wire::DroppedFields};
 
 /// Makes a body of an object's bytes. Called once for each state of each object.
 ///
@@ -66,6 +66,35 @@ impl<T> Decoder<T> {
     }
 }
 
+impl<T: 'static> Decoder<T> {
+    /// The same, but it never sees these fields of a JSON object: the bytes are copied without them
+    /// before anything is allocated for what they say. [`DroppedFields`] tells how paths are
+    /// written.
+    ///
+    /// ```
+    /// # use listwatch::Decoder;
+    /// let decoder = Decoder::raw().without(&[
+    ///     "metadata.managedFields",
+    ///     r"metadata.annotations.kubectl\.kubernetes\.io/last-applied-configuration",
+    /// ]);
+    /// ```
+    #[must_use]
+    pub fn without(self, paths: &[&str]) -> Self {
+        let fields = DroppedFields::new(paths.iter().copied());
+        Self::new(move |raw| {
+            let body = fields
+                .drop_from(&raw.body)
+                .map_err(|malformed| DecodeError {
+                    reason: malformed.to_string(),
+                })?;
+            (self.decode)(&RawObject {
+                body: body.into(),
+                ..raw.clone()
+            })
+        })
+    }
+}
+
 impl<T: DeserializeOwned> Decoder<T> {
     /// Reads JSON into any type that serde can read. Fields that the type has not are skipped.
     pub fn json() -> Self {
@@ -115,5 +144,41 @@ impl<T> fmt::Debug for Decoder<T> {
 impl fmt::Debug for Raw {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         String::from_utf8_lossy(&self.0).fmt(formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::wire::LabelPool;
+
+    fn raw(body: &Value) -> RawObject {
+        RawObject::from_json(body.to_string().into(), &mut LabelPool::default()).unwrap()
+    }
+
+    #[test]
+    fn fields_that_nobody_wants_are_gone_before_decoding() {
+        let metadata = json!({"name": "a", "resourceVersion": "7", "managedFields": [{"a": 1}]});
+        let object = raw(&json!({"metadata": metadata, "data": {"b": "c"}}));
+        let left = json!({"metadata": {"name": "a", "resourceVersion": "7"}, "data": {"b": "c"}});
+        let fields = ["metadata.managedFields", "status"];
+        let kept = Decoder::raw().without(&fields).decode(&object).unwrap();
+        assert_eq!(kept.body.decode::<Value>().unwrap(), left);
+        assert_eq!(kept.key, object.key);
+        let json = Decoder::<Value>::json().without(&fields);
+        assert_eq!(json.decode(&object).unwrap().body, left);
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_copied_cannot_be_decoded() {
+        let mut object = raw(&json!({"metadata": {"name": "a", "resourceVersion": "7"}}));
+        object.body = Bytes::from_static(b"{\"a\":");
+        let decoder = Decoder::raw().without(&["a.b"]);
+        assert_eq!(
+            decoder.decode(&object).unwrap_err().reason,
+            "it ends too early"
+        );
     }
 }

@@ -7,12 +7,14 @@
 mod structure;
 mod cursor;
 mod header;
+mod dropped_fields;
 mod label_pool;
 mod status;
 pub mod event;
 pub mod lines;
 pub mod list_parser;
 
+pub use dropped_fields::DroppedFields;
 pub use event::{WatchFrame, read_frame};
 pub use header::{Header, Malformed};
 pub use label_pool::LabelPool;

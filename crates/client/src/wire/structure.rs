@@ -36,31 +36,38 @@ impl Nesting {
     }
 
     /// One block, of which the first `len` bytes count and the others are zero.
+    #[inline(always)]
     fn block(&mut self, block: &[u8; BLOCK], len: usize) -> Option<usize> {
-        let escaped = self.escapes(places(block, |byte| byte == b'\\'), len);
-        let quotes = places(block, |byte| byte == b'"') & !escaped;
+        let backslashes = columns(block, |byte| byte == b'\\');
+        let escaped = self.escapes(backslashes, len);
+        let quotes = turned(columns(block, |byte| byte == b'"')) & !escaped;
         let string = parity_so_far(quotes) ^ self.string;
-        // Setting this bit makes one of the two kinds of brackets, opening or closing.
-        const SQUARE_TO_CURLY: u8 = 0x20;
-        let opening = places(block, |byte| byte | SQUARE_TO_CURLY == b'{') & !string;
-        let closing = places(block, |byte| byte | SQUARE_TO_CURLY == b'}') & !string;
         self.string = if string >> (BLOCK - 1) == 0 {
             0
         } else {
             u64::MAX
         };
+        // Setting this bit makes one of the two kinds of brackets, opening or closing.
+        const SQUARE_TO_CURLY: u8 = 0x20;
+        let outside = !turned(string);
+        let opening = columns(block, |byte| byte | SQUARE_TO_CURLY == b'{') & outside;
+        let closing = columns(block, |byte| byte | SQUARE_TO_CURLY == b'}') & outside;
         if u64::from(closing.count_ones()) < self.depth {
             self.depth += u64::from(opening.count_ones());
             self.depth -= u64::from(closing.count_ones());
             return None;
         }
-        self.count(opening, closing)
+        self.count(turned(opening), turned(closing))
     }
 
     /// The bytes that a backslash makes ordinary.
-    fn escapes(&mut self, backslashes: u64, len: usize) -> u64 {
+    #[inline(always)]
+    fn escapes(&mut self, backslashes: Columns, len: usize) -> u64 {
         let mut escaped = std::mem::take(&mut self.escaped);
-        let mut left = backslashes & !escaped;
+        if backslashes == 0 {
+            return escaped;
+        }
+        let mut left = turned(backslashes) & !escaped;
         while left != 0 {
             let at = left.trailing_zeros();
             if at as usize + 1 == len {
@@ -92,21 +99,42 @@ impl Nesting {
     }
 }
 
-/// One bit for each byte that is sought, the first byte lowest. The compiler makes the comparisons
-/// vector instructions; each multiplication gathers eight of their results.
+/// One bit for each byte of a block, if its rows are eight bytes: the byte in row 2 and column 5 is
+/// bit 2 of byte 5. Vector instructions can gather bits in this order, and counting needs no other.
+type Columns = u64;
+
+/// The bytes that are sought.
 #[inline(always)]
-fn places(block: &[u8; BLOCK], sought: impl Fn(u8) -> bool) -> u64 {
-    const GATHER: u64 = 0x0102_0408_1020_4080;
+fn columns(block: &[u8; BLOCK], sought: impl Fn(u8) -> bool) -> Columns {
     let mut found = [0; BLOCK];
-    for (found, byte) in found.iter_mut().zip(block) {
-        *found = u8::from(sought(*byte));
+    for (at, byte) in block.iter().enumerate() {
+        found[at] = if sought(*byte) { BIT_OF_ROW[at] } else { 0 };
     }
-    let mut places = 0;
-    for (number, eight) in found.as_chunks::<8>().0.iter().enumerate() {
-        let gathered = u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56;
-        places |= gathered << (number * 8);
+    let rows = found.as_chunks::<8>().0.iter();
+    rows.fold(0, |columns, row| columns | u64::from_le_bytes(*row))
+}
+
+/// For each byte the bit that stands for it.
+const BIT_OF_ROW: [u8; BLOCK] = {
+    let mut bits = [0; BLOCK];
+    let mut at = 0;
+    while at < BLOCK {
+        bits[at] = 1 << (at / 8);
+        at += 1;
     }
-    places
+    bits
+};
+
+/// Rows become columns and columns rows: between [`Columns`] and bits in the order of the bytes.
+#[inline(always)]
+fn turned(bits: u64) -> u64 {
+    let swap = |bits: u64, distance: u32, which: u64| {
+        let differing = (bits ^ bits >> distance) & which;
+        bits ^ differing ^ differing << distance
+    };
+    let bits = swap(bits, 7, 0x00aa_00aa_00aa_00aa);
+    let bits = swap(bits, 14, 0x0000_cccc_0000_cccc);
+    swap(bits, 28, 0x0000_0000_f0f0_f0f0)
 }
 
 /// Each bit says whether the number of bits set up to and with it is odd.
