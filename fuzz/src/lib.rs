@@ -5,6 +5,11 @@
 
 use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
+use listwatch::{
+    RawObject,
+    wire::{DroppedFields, LabelPool, Lines, ListParser, WatchFrame, read_frame},
+};
 use listwatch_api::{
     ContinueToken, GetOptions, ListOptions, Query, ResourceVersion, WatchOptions, json,
     object::{Header, StoredObject, to_canonical},
@@ -149,6 +154,92 @@ pub fn log_recovery(input: &[u8]) {
 async fn open(disk: &Arc<SimulatedDisk>) -> Result<EmbeddedStore, listwatch_store::OpenError> {
     let disk: Arc<dyn Disk> = Arc::clone(disk) as Arc<dyn Disk>;
     EmbeddedStore::open(disk, WallClock::system(), EmbeddedOptions::default()).await
+}
+
+/// The body of a list: read the same whether it comes in one piece or in two. The first byte says
+/// where it is cut.
+pub fn list_body(input: &[u8]) {
+    let (first, second) = cut(input);
+    let whole = read_list(&[&[first, second].concat()]);
+    assert_eq!(read_list(&[first, second]), whole);
+}
+
+fn read_list(pieces: &[&[u8]]) -> String {
+    let mut parser = ListParser::default();
+    let mut labels = LabelPool::default();
+    let mut items = Vec::new();
+    for piece in pieces {
+        match parser.push(Bytes::copy_from_slice(piece), &mut labels) {
+            Ok(found) => items.extend(found),
+            Err(error) => return error.to_string(),
+        }
+    }
+    items.iter().flatten().for_each(is_what_it_says);
+    match parser.finish() {
+        Ok(end) => format!("{items:?} {end:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A watch: read the same whether it comes in one piece or in two. The first byte says where it is
+/// cut.
+pub fn watch_frames(input: &[u8]) {
+    let (first, second) = cut(input);
+    let whole = read_frames(&[&[first, second].concat()]);
+    assert_eq!(read_frames(&[first, second]), whole);
+}
+
+fn read_frames(pieces: &[&[u8]]) -> String {
+    use listwatch::RawEvent::{Added, Deleted, Modified};
+    let mut lines = Lines::default();
+    let mut labels = LabelPool::default();
+    let mut frames = Vec::new();
+    for piece in pieces {
+        lines.push(Bytes::copy_from_slice(piece));
+        while let Ok(Some(line)) = lines.next_line() {
+            frames.push(read_frame(line, &mut labels));
+        }
+    }
+    for frame in &frames {
+        if let WatchFrame::Event(Added(object) | Modified(object) | Deleted(object)) = frame {
+            is_what_it_says(object);
+        }
+    }
+    format!("{frames:?} {}", lines.is_complete())
+}
+
+fn cut(input: &[u8]) -> (&[u8], &[u8]) {
+    let (place, body) = input.split_first().unwrap_or((&0, &[]));
+    body.split_at(usize::from(*place).min(body.len()))
+}
+
+/// Where the body is JSON, its header is what a JSON library finds.
+fn is_what_it_says(object: &RawObject) {
+    let Ok(body) = serde_json::from_slice::<Value>(&object.body) else {
+        return;
+    };
+    let metadata = &body["metadata"];
+    assert_eq!(metadata["resourceVersion"], object.version.to_string());
+    let namespace = metadata["namespace"].as_str().unwrap_or_default();
+    let name = metadata["name"].as_str().unwrap_or_default();
+    assert_eq!(object.key, listwatch::ObjectKey::new(Some(namespace), name));
+    for (name, value) in object.labels.iter() {
+        assert_eq!(metadata["labels"][name], value);
+    }
+}
+
+/// An object without some fields: still JSON, and without them.
+pub fn dropped_fields(input: &[u8]) {
+    let fields = DroppedFields::new(["metadata.managedFields", "spec.a", "status"]);
+    let left = fields.drop_from(input);
+    if serde_json::from_slice::<serde_json::Map<String, Value>>(input).is_err() {
+        return;
+    }
+    let left = left.expect("an object can be copied");
+    let left: Value = serde_json::from_slice(&left).expect("what is left is JSON");
+    assert_eq!(left.get("status"), None);
+    assert_eq!(left["metadata"].get("managedFields"), None);
+    assert_eq!(left["spec"].get("a"), None);
 }
 
 #[cfg(test)]

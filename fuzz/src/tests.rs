@@ -122,3 +122,41 @@ fn damaged_directories() {
         .collect();
     replay(log_recovery, &known);
 }
+
+#[test]
+fn list_bodies() {
+    replay(
+        list_body,
+        &[
+            br#"P{"kind":"PodList","metadata":{"resourceVersion":"9","continue":"x"},"items":[]}"#,
+            br#"0{"items":[{"metadata":{"name":"a"},"spec":[{},"\""]}],"kind":"FooList"}"#,
+            br#"9{"items":[{"metadata":{"resourceVersion":"3","labels":{"a":"b"},"name":"a"}}]}"#,
+            br#" {"items":null,"kind":"Table"}"#,
+        ],
+    );
+}
+
+#[test]
+fn watches() {
+    replay(
+        watch_frames,
+        &[
+            b" {\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\
+              \"resourceVersion\":\"3\",\"labels\":{\"a\":\"b\"}}}}\n\
+              {\"object\":{\"code\":410},\"type\":\"ERROR\"}\n",
+            b"9{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\",\
+              \"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n",
+        ],
+    );
+}
+
+#[test]
+fn objects_without_some_fields() {
+    replay(
+        dropped_fields,
+        &[
+            br#"{"metadata":{"name":"a","managedFields":[{"a":"}"}]},"status":{"b":[]},"c":1}"#,
+            br#"{"spec":[{"a":1,"b":[{"a":2}]},7,[{"a":3}]],"\u0073tatus":null}"#,
+        ],
+    );
+}

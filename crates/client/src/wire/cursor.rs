@@ -127,11 +127,19 @@ impl<'a> Cursor<'a> {
                 Ok(())
             }
             Some(b'"') => self.string().map(drop),
-            Some(b'}' | b']' | b',' | b':') => Err(Malformed::new("a value is missing")),
-            Some(_) => {
-                let rest = &self.bytes[self.at..];
-                let end = rest.iter().position(|byte| b",}] \n\r\t".contains(byte));
-                self.at += end.ok_or(Malformed::TRUNCATED)?;
+            Some(_) => self.word(),
+            None => Err(Malformed::TRUNCATED),
+        }
+    }
+
+    /// Passes over a number, `true`, `false` or `null`.
+    fn word(&mut self) -> Result<(), Malformed> {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+        let rest = &self.bytes[self.at..];
+        match rest.iter().position(|byte| !is_part(byte)) {
+            Some(0) => Err(Malformed::new("a value is missing")),
+            Some(end) => {
+                self.at += end;
                 Ok(())
             }
             None => Err(Malformed::TRUNCATED),

@@ -9,9 +9,9 @@ use super::{
 
 /// Fields that are left out of every object, by their paths.
 ///
-/// A path names members from the outside in, with dots between them: `metadata.managedFields`. A dot
-/// inside a name is written `\.`, and a backslash `\\`. Where there is an array on the way, the path
-/// goes on in each object in it: `spec.containers.env`.
+/// A path names members from the outside in, with dots between them: `metadata.managedFields`. A
+/// dot inside a name is written `\.`, and a backslash `\\`. Where there is an array on the way, the
+/// path goes on in each object in it: `spec.containers.env`.
 #[derive(Clone, Debug, Default)]
 pub struct DroppedFields {
     members: BTreeMap<Vec<u8>, Dropped>,
@@ -226,7 +226,8 @@ mod tests {
         ) {
             let mut object = json!(outer);
             object["inner"] = json!(inner);
-            let left = dropped(&["a", "inner.b", r"inner.\.", r"inner.\\", "inner.\""], &object.to_string());
+            let paths = ["a", "inner.b", r"inner.\.", r"inner.\\", "inner.\""];
+            let left = dropped(&paths, &object.to_string());
             let members = object.as_object_mut().unwrap();
             members.remove("a");
             let inner = members["inner"].as_object_mut().unwrap();

@@ -66,6 +66,11 @@ fn what_is_missing_is_told() {
             r#"{"metadata":{"name":"\ud800","resourceVersion":"7"}}"#,
             "a bad string",
         ),
+        (r#"{"a":>{"b":1}}"#, "a value is missing"),
+        (
+            r#"{"a":1{"b":1}}"#,
+            "neither a comma nor the end of a value",
+        ),
         ("[]", "another token was expected"),
         ("", "it ends too early"),
     ];
