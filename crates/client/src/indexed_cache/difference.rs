@@ -36,12 +36,12 @@ impl<T> Differences<T> {
         let slots = changed.iter().copied();
         let is_gone = |slot: &u32| {
             let object = old.at(*slot);
-            object.is_some_and(|object| new.find(object.key.as_str()).is_none())
+            object.is_some_and(|object| new.get_near(*slot, &object.key).is_none())
         };
         // An object that went and came back may have another slot, and yet be the same.
         let is_other = |slot: &u32| {
             new.at(*slot).is_some_and(|object| {
-                let known = before.get(object.key.as_str());
+                let known = old.get_near(*slot, &object.key);
                 !known.is_some_and(|known| Arc::ptr_eq(known, object))
             })
         };
@@ -57,7 +57,7 @@ impl<T> Differences<T> {
 
     fn present(&self, slot: u32) -> Option<Difference<T>> {
         let new = Arc::clone(self.after.objects().at(slot)?);
-        let difference = match self.before.get(new.key.as_str()) {
+        let difference = match self.before.objects().get_near(slot, &new.key) {
             Some(old) => Difference::Updated {
                 old: Arc::clone(old),
                 new,

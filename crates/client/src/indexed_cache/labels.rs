@@ -45,14 +45,14 @@ impl LabelIndexWriter {
             return;
         }
         for (name, value) in old.into_iter().flat_map(Labels::iter) {
-            if new.and_then(|labels| labels.get(name)) != Some(value) {
+            if !has(new, name, value) {
                 let hash = hash(&self.hasher, name, value);
                 let is_it = |label: &Label| is(label, name, value);
                 self.postings.remove(hash, slot, is_it);
             }
         }
         for (name, value) in new.into_iter().flat_map(Labels::iter) {
-            if old.and_then(|labels| labels.get(name)) != Some(value) {
+            if !has(old, name, value) {
                 let hash = hash(&self.hasher, name, value);
                 let is_it = |label: &Label| is(label, name, value);
                 let make = || (name.into(), value.into());
@@ -118,6 +118,11 @@ impl LabelIndex {
         let hash = hash(&self.hasher, name, value);
         self.postings.get(hash, |label| is(label, name, value))
     }
+}
+
+fn has(labels: Option<&Labels>, name: &str, value: &str) -> bool {
+    let mut labels = labels.into_iter().flat_map(Labels::iter);
+    labels.any(|label| label == (name, value))
 }
 
 fn hash(hasher: &RandomState, name: &str, value: &str) -> u32 {

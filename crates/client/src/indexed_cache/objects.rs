@@ -58,10 +58,19 @@ impl<T> Objects<T> {
 
     /// The slot of the object with this key.
     pub(super) fn find(&self, key: &str) -> Option<u32> {
+        if self.len == 0 {
+            return None;
+        }
         self.by_key.find(self.hash(key), |slot| {
             self.at(slot)
                 .is_some_and(|object| object.key.as_str() == key)
         })
+    }
+
+    /// The object with this key, which is most likely in this slot.
+    pub(super) fn get_near(&self, slot: u32, key: &ObjectKey) -> Option<&Arc<Object<T>>> {
+        let near = self.at(slot).filter(|object| object.key == *key);
+        near.or_else(|| self.find(key.as_str()).and_then(|slot| self.at(slot)))
     }
 
     /// The object in a slot.

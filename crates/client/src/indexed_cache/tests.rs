@@ -181,6 +181,37 @@ fn a_snapshot_older_than_the_index_answers_of_its_own_moment() {
 }
 
 #[test]
+fn what_changes_while_an_index_is_made_is_in_it() {
+    let (mut writer, cache) = filled(&[object("a", 1, &[1]), object("b", 2, &[1])]);
+    // Asked about the first object, it changes the others under the hands of who makes the index.
+    let meanwhile = vec![
+        Delta::Updated(object("a", 3, &[2])),
+        deletion("b", 4),
+        Delta::Added(object("c", 5, &[1, 2])),
+    ];
+    let meanwhile = parking_lot::Mutex::new(Some(meanwhile));
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    let (done, applied) = std::sync::mpsc::sync_channel(1);
+    let applied = parking_lot::Mutex::new(applied);
+    let index = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            writer.apply(receiver.recv().unwrap());
+            done.send(()).unwrap();
+        });
+        cache.add_index("groups", move |object: &Object<Body>| {
+            if let Some(deltas) = meanwhile.lock().take() {
+                sender.send(deltas).unwrap();
+                applied.lock().recv().unwrap();
+            }
+            object.groups.clone()
+        })
+    });
+    let (index, snapshot) = (index.unwrap(), cache.snapshot());
+    assert_eq!(keys(snapshot.by_index(&index, &1)), ["c"]);
+    assert_eq!(keys(snapshot.by_index(&index, &2)), ["a", "c"]);
+}
+
+#[test]
 fn an_index_function_that_panics_leaves_out_that_object_alone() {
     let (mut writer, cache) = CacheWriter::new();
     let index = cache.add_index("groups", |object: &Object<Body>| {

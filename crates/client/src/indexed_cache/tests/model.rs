@@ -286,10 +286,10 @@ proptest! {
 fn a_large_cache_equals_its_model() {
     let mut random = fastrand::Rng::with_seed(1);
     let mut trial = Trial::new();
-    for step in 0..6_000_u32 {
+    for step in 0..4_000_u32 {
         let key = random.u16(..1500);
         let step = match (step, random.u32(..1000)) {
-            (100 | 4000, _) => Step::AddIndex,
+            (100 | 2500, _) => Step::AddIndex,
             (_, 0..3) => Step::Replace {
                 drop_every: 3,
                 touch_every: 5,
