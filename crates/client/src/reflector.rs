@@ -129,14 +129,15 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         self
     }
 
-    /// Calls this with everything that goes wrong. The reflector goes on by itself.
+    /// Calls this with everything that goes wrong. The reflector goes on by itself, once the hook
+    /// has returned.
     #[must_use]
     pub fn on_error(mut self, hook: impl Fn(&ReflectorError) + Send + Sync + 'static) -> Self {
         self.on_error = Arc::new(hook);
         self
     }
 
-    /// Calls this with every object that could not be decoded.
+    /// Calls this with every object that could not be decoded, as often as it comes.
     #[must_use]
     pub fn on_set_aside(mut self, hook: impl Fn(SetAside) + Send + Sync + 'static) -> Self {
         self.intake.on_set_aside(hook);
@@ -290,7 +291,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
 
     fn back_off(&mut self, error: ReflectorError, next: Next) -> Step {
         self.trouble(&error);
-        if next == Next::Filling && self.position.version().is_some() {
+        if next == Next::Filling && !matches!(error, ReflectorError::List(_)) {
             self.reporter.relist(error.cause());
         }
         let delay = self.backoff.delay(&mut self.settings.random);

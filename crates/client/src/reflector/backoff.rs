@@ -33,6 +33,6 @@ impl Backoff {
         self.last = Some(now);
         let delay = self.next.min(self.settings.cap);
         self.next = delay.saturating_mul(self.settings.factor);
-        delay.mul_f64(1.0 + self.settings.jitter * random.f64())
+        delay.mul_f64(1.0 + self.settings.jitter.max(0.0) * random.f64())
     }
 }

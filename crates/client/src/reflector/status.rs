@@ -33,7 +33,7 @@ pub struct Counts {
     pub lists: u64,
     /// Requests for a watch.
     pub watches: u64,
-    /// Times that everything had to be fetched again.
+    /// Times that everything had to be fetched again; repeated tries of one fetch are not counted.
     pub relists: u64,
     /// Events, bookmarks among them.
     pub events: u64,
