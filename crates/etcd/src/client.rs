@@ -84,3 +84,6 @@ impl TryFrom<Option<wire::ResponseHeader>> for Header {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

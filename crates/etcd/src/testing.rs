@@ -1,5 +1,6 @@
 //! Real etcd servers for tests and examples: found, started, paused, killed, restarted.
 
+mod certificates;
 mod member;
 mod program;
 
@@ -9,6 +10,7 @@ use tempfile::TempDir;
 use thiserror::Error;
 use tokio::time::timeout;
 
+use self::certificates::Transport;
 pub use self::{
     member::Member,
     program::{Program, Release},
@@ -47,21 +49,37 @@ impl Cluster {
         Self::start(program, 1).await
     }
 
+    /// Starts one server that speaks TLS and asks its clients for certificates.
+    pub async fn single_with_tls(program: &Program) -> Result<Self, StartError> {
+        Self::repeatedly(|| Self::try_start(program, 1, Transport::Tls)).await
+    }
+
     /// Starts a cluster of this many members and waits until all of them answer.
     pub async fn start(program: &Program, count: usize) -> Result<Self, StartError> {
+        Self::repeatedly(|| Self::try_start(program, count, Transport::Plain)).await
+    }
+
+    async fn repeatedly<F>(start: impl Fn() -> F) -> Result<Self, StartError>
+    where
+        F: Future<Output = Result<Self, StartError>>,
+    {
         let mut attempt = 1;
         loop {
-            match Self::try_start(program, count).await {
+            match start().await {
                 Err(StartError::Silent { .. }) if attempt < STARTS_MAX => attempt += 1,
                 result => return result,
             }
         }
     }
 
-    async fn try_start(program: &Program, count: usize) -> Result<Self, StartError> {
+    async fn try_start(
+        program: &Program,
+        count: usize,
+        transport: Transport,
+    ) -> Result<Self, StartError> {
         let directory = tempfile::tempdir()?;
         let mut cluster = Self {
-            members: Member::plan(program, directory.path(), count)?,
+            members: Member::plan(program, transport, directory.path(), count)?,
             _directory: directory,
         };
         for member in &mut cluster.members {
@@ -80,7 +98,11 @@ impl Cluster {
 
     /// The usual settings, with the addresses of all members.
     pub fn settings(&self) -> Settings {
-        Settings::new(self.members.iter().map(Member::address))
+        let addresses = self.members.iter().map(Member::address);
+        Settings {
+            tls: self.members.first().and_then(Member::client_tls),
+            ..Settings::new(addresses)
+        }
     }
 
     /// The members, in the order of [`Cluster::settings`].
@@ -105,7 +127,10 @@ impl Member {
 }
 
 async fn wait_until_it_answers(member: &mut Member) -> Result<(), StartError> {
-    let settings = Settings::new([member.address()]);
+    let settings = Settings {
+        tls: member.client_tls(),
+        ..Settings::new([member.address()])
+    };
     let client = Client::new(settings).expect("addresses of loopback are valid");
     let answers = async {
         while client.revision().await.is_err() {

@@ -8,7 +8,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use super::Program;
+use super::{Program, certificates::Transport};
+use crate::Tls;
 
 /// How much of what etcd wrote an error shows.
 const LOG_CHARACTERS_MAX: usize = 4000;
@@ -17,6 +18,7 @@ const LOG_CHARACTERS_MAX: usize = 4000;
 #[derive(Debug)]
 pub struct Member {
     program: Program,
+    transport: Transport,
     name: String,
     directory: PathBuf,
     client_port: u16,
@@ -28,7 +30,12 @@ pub struct Member {
 
 impl Member {
     /// So many members with ports that are free now, not yet started.
-    pub(super) fn plan(program: &Program, directory: &Path, count: usize) -> io::Result<Vec<Self>> {
+    pub(super) fn plan(
+        program: &Program,
+        transport: Transport,
+        directory: &Path,
+        count: usize,
+    ) -> io::Result<Vec<Self>> {
         let ports = free_ports(2 * count)?;
         let (client_ports, peer_ports) = ports.split_at(count);
         let named = peer_ports.iter().enumerate();
@@ -39,6 +46,7 @@ impl Member {
         let ports = client_ports.iter().zip(peer_ports).enumerate();
         let members = ports.map(|(index, (client_port, peer_port))| Self {
             program: program.clone(),
+            transport,
             name: format!("member-{index}"),
             directory: directory.join(format!("member-{index}")),
             client_port: *client_port,
@@ -51,7 +59,16 @@ impl Member {
 
     /// Where clients find it.
     pub fn address(&self) -> String {
-        format!("http://127.0.0.1:{}", self.client_port)
+        format!(
+            "{}://127.0.0.1:{}",
+            self.transport.scheme(),
+            self.client_port
+        )
+    }
+
+    /// What a client needs to talk to it.
+    pub(super) fn client_tls(&self) -> Option<Tls> {
+        self.transport.client_tls()
     }
 
     /// Starts the process, without waiting for anything.
@@ -73,6 +90,7 @@ impl Member {
             .arg(&peer_address);
         command.arg("--initial-cluster").arg(&self.cluster);
         command.args(["--log-level", "error"]);
+        command.args(self.transport.server_arguments(&self.directory)?);
         command
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)

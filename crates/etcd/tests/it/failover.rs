@@ -56,6 +56,28 @@ async fn a_paused_member_is_passed_over_by_reads() {
 }
 
 #[tokio::test]
+async fn a_watch_on_a_member_without_a_leader_ends() {
+    let Some(program) = Program::find_or_skip(Release::Current) else {
+        return;
+    };
+    let mut etcd = Cluster::start(&program, 3).await.unwrap();
+    let settings = Settings::new([etcd.members()[0].address()]);
+    let client = Client::new(settings).unwrap();
+    let request = WatchRequest::from_revision(KeyRange::one("a"), 1);
+    let mut watch = client.watch(request).await.unwrap();
+    for gone in [1, 2] {
+        etcd.members()[gone].kill().unwrap();
+    }
+    let ended = watch.next().await;
+    assert!(matches!(ended, Err(Error::Interrupted { .. })), "{ended:?}");
+    let written = client.put(Put::new("a", "1")).await;
+    assert!(
+        matches!(written, Err(Error::Interrupted { .. })),
+        "{written:?}"
+    );
+}
+
+#[tokio::test]
 async fn nobody_there_means_that_nothing_was_sent() {
     let client = Client::new(Settings::new(["http://127.0.0.1:1"])).unwrap();
     let answer = client.put(Put::new("a", "1")).await;
