@@ -1,6 +1,6 @@
 //! Both sides of one script.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::{
     client_go::ClientGo,
@@ -50,16 +50,15 @@ impl Comparison {
     fn check_with(&mut self, script: &str, judge: fn(&Logs) -> Result<()>) -> Result<()> {
         self.checked += 1;
         let rules = self.rules.clone();
-        if judge(&self.run(script, &rules)?).is_ok() {
+        let Err(error) = judge(&self.run(script, &rules)?) else {
             return Ok(());
-        }
+        };
         let shortest = shrink::shrink(script, |script| {
             // A script that cannot be run shows nothing.
             let logs = self.run(script, &rules);
             logs.is_ok_and(|logs| judge(&logs).is_err())
         });
-        let logs = self.logs(&shortest)?;
-        judge(&self.run(&shortest, &rules)?).context(logs)
+        Err(error.context(self.logs(&shortest)?))
     }
 
     /// Fails unless the two informers did different things and came to the same end.

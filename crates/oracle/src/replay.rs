@@ -29,7 +29,7 @@ pub(crate) fn check(log: &Log) -> Result<()> {
     for (handler, knowledge) in known {
         let told = knowledge.describe();
         ensure!(
-            told == store || kept.from_the_end(handler),
+            told == store || kept.has(handler),
             "{handler} was told of `{told}`, and the store has `{store}`"
         );
     }
@@ -58,7 +58,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    fn from_the_end(&self, handler: &str) -> bool {
+    fn has(&self, handler: &str) -> bool {
         self.stops > 0 || self.removed.contains(handler) || self.blocked.contains(handler)
     }
 }
