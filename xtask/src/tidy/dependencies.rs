@@ -11,7 +11,7 @@ struct Rule {
     tests_use: &'static [&'static str],
 }
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     rule("listwatch-api", &[], &[]),
     rule("listwatch-store", &[], &[]),
     rule("listwatch-etcd", &[], &[]),
@@ -50,6 +50,16 @@ const RULES: [Rule; 9] = [
         &[],
     ),
     rule("listwatch-oracle", &["listwatch"], &[]),
+    rule(
+        "listwatch-in-process",
+        &[
+            "listwatch-api",
+            "listwatch-store",
+            "listwatch-server",
+            "listwatch",
+        ],
+        &[],
+    ),
     rule("xtask", &[], &[]),
 ];
 
