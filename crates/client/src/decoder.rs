@@ -1,12 +1,15 @@
 //! Bytes to what the user wants to keep, once per object.
 
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::{Object, ObjectKey, RawObject, Version, wire::DroppedFields};
+use crate::{
+    Object, ObjectKey, RawObject, Version,
+    wire::{DroppedFields, text_at},
+};
 
 /// Makes a body of an object's bytes. Called once for each state of each object.
 ///
@@ -119,11 +122,23 @@ impl Raw {
         &self.0
     }
 
+    /// The string at a path of member names, such as `["spec", "nodeName"]`, found without reading
+    /// the rest; `None` if there is none.
+    pub fn text_at(&self, path: &[&str]) -> Option<Cow<'_, str>> {
+        text_at(&self.0, path)
+    }
+
     /// Reads them as JSON.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         serde_json::from_slice(&self.0).map_err(|error| DecodeError {
             reason: error.to_string(),
         })
+    }
+}
+
+impl From<Vec<u8>> for Raw {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes.into())
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod structure;
 mod cursor;
+mod field;
 mod header;
 mod dropped_fields;
 mod label_pool;
@@ -16,6 +17,7 @@ pub mod list_parser;
 
 pub use dropped_fields::DroppedFields;
 pub use event::{WatchFrame, read_frame};
+pub use field::{text_at, value_at};
 pub use header::{Header, Malformed};
 pub use label_pool::LabelPool;
 pub use lines::Lines;
