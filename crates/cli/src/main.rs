@@ -3,6 +3,7 @@
 mod kubeconfig;
 mod logging;
 mod serve;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ struct CommandLine {
 enum Command {
     /// Serve the Kubernetes API (the default)
     Serve(serve::Arguments),
+    /// Watch objects of any Kubernetes API and print each change
+    Watch(watch::Arguments),
 }
 
 const EXAMPLES: &str = "\
@@ -39,15 +42,20 @@ Try it:
   listwatch                                       serve on 127.0.0.1:8080; data in
                                                   ./listwatch-data
   kubectl create configmap a --from-literal=x=1   in another terminal; no configuration needed
-  kubectl get configmaps --watch
+  listwatch watch configmaps -o diff              what changes, as it changes
 
   listwatch serve --memory --listen 127.0.0.1:0   a throw-away server on a free port, for tests";
 
 fn main() -> ExitCode {
     let CommandLine { command, serve } = CommandLine::parse();
-    let Command::Serve(serve) = command.unwrap_or(Command::Serve(serve));
-    logging::start(serve.log_format);
-    match serve::run(serve) {
+    let result = match command.unwrap_or(Command::Serve(serve)) {
+        Command::Serve(arguments) => {
+            logging::start(arguments.log_format);
+            serve::run(arguments)
+        }
+        Command::Watch(arguments) => watch::run(&arguments),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

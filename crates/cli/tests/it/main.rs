@@ -4,3 +4,7 @@
 mod kills;
 #[cfg(test)]
 mod many_watchers;
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod watch;

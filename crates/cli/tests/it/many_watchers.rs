@@ -1,10 +1,6 @@
 //! A thousand watchers, a thousand updates: each sees all of them, in order.
 
-use std::{
-    io::{BufRead, BufReader as SyncBufReader},
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
 use listwatch_sim::client::{Client, Collection, Patch};
 use serde_json::json;
@@ -15,44 +11,12 @@ use tokio::{
     time::timeout,
 };
 
+use crate::server::Server;
+
 const WATCHERS: usize = 1_000;
 const UPDATES: usize = 1_000;
 /// Far more than it takes, so that only a lost event runs into it.
 const PATIENCE: Duration = Duration::from_secs(300);
-
-/// The command, serving on a free port; killed when dropped.
-struct Server {
-    process: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(directory: &std::path::Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_listwatch"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(directory)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let output = process.stdout.take().unwrap();
-        SyncBufReader::new(output).read_line(&mut line).unwrap();
-        let address = line
-            .trim()
-            .strip_prefix("listening on http://")
-            .unwrap()
-            .to_owned();
-        Self { process, address }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_watchers_each_see_a_thousand_updates_in_order() {
