@@ -163,11 +163,10 @@ impl Shared {
         let version = self.version.load(Ordering::SeqCst);
         let end = (offset + limit).min(self.pods.len());
         let next = (end < self.pods.len()).then(|| format!(r#","continue":"{end}""#));
-        let head = format!(
-            r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"{}}},"items":["#,
-            next.unwrap_or_default()
-        );
-        out.push(&head).await?;
+        let next = next.unwrap_or_default();
+        let metadata = format!(r#"{{"resourceVersion":"{version}"{next}}}"#);
+        let head = r#"{"kind":"PodList","apiVersion":"v1","metadata":"#;
+        out.push(&format!(r#"{head}{metadata},"items":["#)).await?;
         for number in offset..end {
             if number > offset {
                 out.push(",").await?;

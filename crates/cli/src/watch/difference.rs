@@ -72,7 +72,7 @@ fn compare_members<'a>(
     }
 }
 
-/// A name with dots or slashes in it is put in brackets, as `metadata.labels[app.kubernetes.io/name]`.
+/// A name with dots or slashes in it stands in brackets: `labels[app.kubernetes.io/name]`.
 fn member(path: &str, name: &str) -> String {
     match (path, name.contains(['.', '/', '[', ']'])) {
         (_, true) => format!("{path}[{name}]"),
