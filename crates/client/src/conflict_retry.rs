@@ -46,10 +46,9 @@ impl RetryPauses {
 
     fn pause(&mut self, attempts: u32) -> Duration {
         let exponent = i32::try_from(attempts - 1).unwrap_or(i32::MAX);
-        let stretched = 1.0 + self.jitter * self.random.f64();
-        self.first
-            .mul_f64(self.factor.powi(exponent))
-            .mul_f64(stretched)
+        let stretch = self.factor.powi(exponent) * (1.0 + self.jitter * self.random.f64());
+        let pause = Duration::try_from_secs_f64(self.first.as_secs_f64() * stretch);
+        pause.unwrap_or(Duration::MAX)
     }
 }
 

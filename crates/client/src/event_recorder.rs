@@ -97,7 +97,8 @@ pub enum Severity {
 /// How to record.
 #[derive(Clone, Debug)]
 pub struct RecorderSettings {
-    /// Occurrences that may wait to be written. At the bound new ones are dropped and counted.
+    /// Occurrences that may wait to be written, at least one. At the bound new ones are dropped
+    /// and counted.
     pub queue_events_max: usize,
     /// Tries to write one event. At the bound it is dropped and counted.
     pub attempts_max: u32,
@@ -136,7 +137,7 @@ impl Default for RecorderSettings {
 impl EventRecorder {
     /// Starts the task that writes. It ends when the last clone is dropped and all is written.
     pub fn start(client: Client, reporter: Reporter, settings: RecorderSettings) -> Self {
-        let (queue, commands) = mpsc::channel(settings.queue_events_max);
+        let (queue, commands) = mpsc::channel(settings.queue_events_max.max(1));
         let wall_clock = settings.wall_clock.clone();
         let flush_timeout = settings.flush_timeout;
         let writer = Writer::new(client, reporter, settings);
@@ -154,7 +155,8 @@ impl EventRecorder {
     }
 
     /// Queues an event. Returns at once, always: when the queue is full the event is dropped.
-    pub fn record(&self, event: NewEvent) {
+    pub fn record(&self, mut event: NewEvent) {
+        event.note = naming::bounded_note(event.note);
         let occurrence = Box::new(Occurrence {
             event,
             at: Instant::now(),

@@ -117,6 +117,9 @@ enum Stored {
     Yes,
 }
 
+/// Leave to write once.
+struct Token;
+
 struct Bucket {
     tokens: f64,
     at: Instant,
@@ -138,9 +141,9 @@ impl Correlator {
         let key = self.series_key(&occurrence);
         let at = occurrence.at;
         self.count(&key, occurrence);
-        if self.bucket(&key.kind.regarding, at).is_empty() {
+        let Some(Token) = self.token(&key.kind.regarding, at) else {
             return Verdict::TooMany;
-        }
+        };
         let series = self.series.get_mut(&key).expect("counted just now");
         match series.stored {
             Stored::No => {
@@ -210,7 +213,7 @@ impl Correlator {
         series.last_wall = wall;
     }
 
-    fn bucket(&mut self, object: &Object, now: Instant) -> BucketLevel {
+    fn token(&mut self, object: &Object, now: Instant) -> Option<Token> {
         let full = || Bucket {
             tokens: BURST,
             at: now,
@@ -219,30 +222,17 @@ impl Correlator {
     }
 }
 
-/// Whether a bucket had a token to give.
-#[derive(PartialEq, Eq)]
-enum BucketLevel {
-    Enough,
-    Empty,
-}
-
-impl BucketLevel {
-    fn is_empty(&self) -> bool {
-        *self == Self::Empty
-    }
-}
-
 impl Bucket {
-    fn take(&mut self, now: Instant) -> BucketLevel {
+    /// Takes a token, if there is one.
+    fn take(&mut self, now: Instant) -> Option<Token> {
         let gone = now.saturating_duration_since(self.at);
         let refilled = gone.as_secs_f64() / REFILL_INTERVAL.as_secs_f64();
         self.tokens = (self.tokens + refilled).min(BURST);
         self.at = self.at.max(now);
-        if self.tokens < 1.0 {
-            return BucketLevel::Empty;
-        }
-        self.tokens -= 1.0;
-        BucketLevel::Enough
+        (self.tokens >= 1.0).then(|| {
+            self.tokens -= 1.0;
+            Token
+        })
     }
 }
 

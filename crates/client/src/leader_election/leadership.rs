@@ -154,7 +154,8 @@ impl Leadership {
         }
     }
 
-    /// Gives the lease back and waits until that is done, so that another can lead at once.
+    /// Gives the lease back and waits until that is done, so that another can lead at once. Gives
+    /// up when the lease would have run out anyway.
     ///
     /// Nothing is left to give back when leading was lost before.
     pub async fn release(mut self) -> Result<(), NotReleased> {

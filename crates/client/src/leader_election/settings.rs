@@ -13,6 +13,9 @@ pub(super) const RETRY_STRETCH_MAX: f64 = 2.2;
 /// leaves time for another.
 const RETRIES_BEFORE_DEADLINE: f64 = 1.2;
 
+/// The longest lease that can be written down.
+const LEASE_DURATION_MAX: Duration = Duration::from_secs(i32::MAX as u64);
+
 /// How an election is held. All candidates should agree on the three durations.
 #[derive(Clone, Debug)]
 pub struct ElectionSettings {
@@ -68,6 +71,9 @@ pub enum InvalidSettings {
     /// Renewing would never pause.
     #[error("the retry period is zero")]
     NoRetryPeriod,
+    /// Kubernetes has no number for it.
+    #[error("the lease duration exceeds {} seconds", i32::MAX)]
+    LeaseTooLong,
     /// The old leader would go on while the new one begins.
     #[error("lease duration {lease_duration:?} must exceed renew deadline {renew_deadline:?}")]
     LeaseTooShort {
@@ -109,13 +115,17 @@ impl ElectionSettings {
         if self.retry_period.is_zero() {
             return Err(InvalidSettings::NoRetryPeriod);
         }
+        if self.lease_duration > LEASE_DURATION_MAX {
+            return Err(InvalidSettings::LeaseTooLong);
+        }
         if self.lease_duration <= self.renew_deadline {
             return Err(InvalidSettings::LeaseTooShort {
                 lease_duration: self.lease_duration,
                 renew_deadline: self.renew_deadline,
             });
         }
-        if self.renew_deadline <= self.retry_period.mul_f64(RETRIES_BEFORE_DEADLINE) {
+        let shortest = self.retry_period.as_secs_f64() * RETRIES_BEFORE_DEADLINE;
+        if self.renew_deadline.as_secs_f64() <= shortest {
             return Err(InvalidSettings::DeadlineTooShort {
                 renew_deadline: self.renew_deadline,
                 retry_period: self.retry_period,
@@ -164,13 +174,18 @@ mod tests {
 
     #[test]
     fn the_lease_outlasts_the_deadline_and_the_deadline_a_failed_renewal() {
-        use InvalidSettings::{DeadlineTooShort, LeaseTooShort, NoRetryPeriod};
+        use InvalidSettings::{DeadlineTooShort, LeaseTooLong, LeaseTooShort, NoRetryPeriod};
         assert_eq!(settings(1001, 1000, 833).validate(), Ok(()));
         let refused = |lease, renew, retry| settings(lease, renew, retry).validate().unwrap_err();
         assert!(matches!(refused(1000, 1000, 100), LeaseTooShort { .. }));
         assert!(matches!(refused(2000, 1200, 1000), DeadlineTooShort { .. }));
         assert!(matches!(refused(0, 0, 100), LeaseTooShort { .. }));
         assert_eq!(refused(2000, 1200, 0), NoRetryPeriod);
+        assert_eq!(refused(u64::MAX, 1200, 100), LeaseTooLong);
+        assert!(matches!(
+            refused(2000, 1200, u64::MAX),
+            DeadlineTooShort { .. }
+        ));
     }
 
     #[test]

@@ -83,16 +83,17 @@ async fn watch<T>(
     let settings = RetryWatcherSettings::default();
     let mut watcher = RetryWatcher::new(Arc::clone(source), start, settings);
     while !waiting.is_over() {
-        match watcher.next().await.transpose()? {
-            Some(RawEvent::Added(raw) | RawEvent::Modified(raw)) => {
+        let event = watcher.next().await;
+        match event.expect("it ends with an error, and that ended this")? {
+            RawEvent::Added(raw) | RawEvent::Modified(raw) => {
                 if waiting.concerns(&raw.key)
                     && let Some(object) = decode(decoder, &raw)
                 {
                     waiting.look(&raw.key, Some(&object));
                 }
             }
-            Some(RawEvent::Deleted(raw)) => waiting.look(&raw.key, None),
-            Some(RawEvent::Bookmark(_) | RawEvent::Unreadable(_)) | None => {}
+            RawEvent::Deleted(raw) => waiting.look(&raw.key, None),
+            RawEvent::Bookmark(_) | RawEvent::Unreadable(_) => {}
         }
     }
     Ok(())
