@@ -1,8 +1,8 @@
 //! Kubernetes' JSON on the wire: lists and watch events become raw objects in one pass.
 //!
 //! Nothing here builds a tree. An object is scanned for its name, version, uid and labels, and its
-//! bytes are passed on as a slice of what was received. Nothing recurses, so that depth costs
-//! nothing, and everything that waits for more bytes has a bound.
+//! bytes are passed on as a slice of what was received. What was received never decides how deep
+//! anything recurses, and everything that waits for more bytes has a bound.
 
 mod structure;
 mod cursor;
@@ -11,9 +11,9 @@ mod header;
 mod dropped_fields;
 mod label_pool;
 mod status;
-pub mod event;
-pub mod lines;
-pub mod list_parser;
+mod event;
+mod lines;
+mod list_parser;
 
 pub use dropped_fields::DroppedFields;
 pub use event::{WatchFrame, read_frame};
@@ -22,7 +22,7 @@ pub use header::{Header, Malformed};
 pub use label_pool::LabelPool;
 pub use lines::Lines;
 pub use list_parser::ListParser;
-pub use status::Status;
+pub use status::{Status, StatusCause, StatusDetails};
 
 use bytes::Bytes;
 
