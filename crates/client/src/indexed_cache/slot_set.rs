@@ -8,7 +8,7 @@ use super::persistent_array::PersistentArray;
 const FEW_MAX: usize = 3;
 
 /// A set with fewer members is never a bitmap.
-const BITMAP_MIN: usize = 64;
+const BITMAP_MIN: usize = 1024;
 
 /// Slots in ascending order, each once. A clone is free.
 #[derive(Clone)]
@@ -103,7 +103,8 @@ impl SlotSet {
                 *few = Few::of(slots.filter(|other| *other != slot));
             }
             Self::Sorted(slots) => {
-                Arc::make_mut(slots).retain(|other| *other != slot);
+                let at = slots.partition_point(|other| *other < slot);
+                Arc::make_mut(slots).remove(at);
                 if slots.len() <= FEW_MAX {
                     *self = Self::Few(Few::of(slots.iter().copied()));
                 }

@@ -1,6 +1,6 @@
 //! The state that the writer changes, and what one delta does to it.
 
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Change, Snapshot, index::IndexWriter, labels::LabelIndexWriter, objects::Objects,
@@ -157,8 +157,7 @@ impl<T> WorkingState<T> {
         objects.reverse();
         objects.sort_by(|left, right| left.key.cmp(&right.key));
         objects.dedup_by(|left, right| left.key == right.key);
-        let mut empty = Objects::new();
-        mem::swap(&mut self.objects, &mut empty);
+        self.objects = Objects::new();
         self.numbers = Numbers::default();
         self.objects.fill(objects, &mut self.numbers);
         let filled = self.objects.clone();
