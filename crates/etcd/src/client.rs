@@ -45,7 +45,8 @@ pub struct Header {
 }
 
 impl Client {
-    /// A client with these settings. Connections are made when they are needed.
+    /// A client with these settings, within a Tokio runtime, on which its connections then run.
+    /// They are made when they are needed.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         Ok(Self {
             inner: Arc::new(Inner {

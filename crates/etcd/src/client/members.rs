@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tokio::runtime::Handle;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 use crate::{Error, Settings, Tls};
@@ -32,6 +33,9 @@ impl Members {
     pub(super) fn new(settings: &Settings) -> Result<Self, Error> {
         if settings.endpoints.is_empty() {
             return Err(refused("no endpoint is given"));
+        }
+        if Handle::try_current().is_err() {
+            return Err(refused("there is no Tokio runtime to connect on"));
         }
         let addresses = settings.endpoints.iter().enumerate();
         let members = addresses.map(|(position, address)| Member::new(position, address, settings));
@@ -147,6 +151,12 @@ mod tests {
             [1, 2, 0],
             "only the preferred one is moved away from"
         );
+    }
+
+    #[test]
+    fn without_a_runtime_there_is_no_client() {
+        let answer = members(&["http://a:1"]);
+        assert!(matches!(answer, Err(Error::Refused { .. })), "{answer:?}");
     }
 
     #[tokio::test]

@@ -12,9 +12,9 @@ use crate::{
     lister_watcher::{BoxFuture, ListEnd, ListPart, ListStream},
 };
 
-/// Keys that one range reads. A list without a limit is made of as many ranges as it takes, so that
-/// neither etcd nor we hold more than this at once.
-const RANGE_KEYS_MAX: u32 = 1000;
+/// Keys that one range reads, so that neither etcd nor we hold more at once. A list without a limit
+/// is made of as many ranges as it takes.
+const RANGE_KEYS_MAX: u32 = 500;
 
 /// Where a list stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
