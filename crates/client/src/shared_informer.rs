@@ -237,7 +237,9 @@ impl<T: Send + Sync + 'static> SharedInformer<T> {
     /// Begins to list, watch and notify. An informer runs once.
     pub fn start(&self) -> Result<(), StartError> {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        let Some(unstarted) = self.shared.unstarted.lock().take() else {
+        // Held until everything runs, so that a stop at the same time finds all or nothing.
+        let mut unstarted = self.shared.unstarted.lock();
+        let Some(Unstarted { writer, reflector }) = unstarted.take() else {
             return Err(match *self.shared.life.borrow() {
                 Life::Built | Life::Running => StartError::AlreadyStarted,
                 Life::Stopped => InformerStopped.into(),
@@ -245,7 +247,6 @@ impl<T: Send + Sync + 'static> SharedInformer<T> {
         };
         self.shared.life.send_replace(Life::Running);
         self.shared.runtime.get_or_init(|| runtime);
-        let Unstarted { writer, reflector } = unstarted;
         let shared = Arc::clone(&self.shared);
         self.spawn(async move { processor::run(shared, writer).await });
         if let Some(reflector) = reflector {
@@ -270,10 +271,14 @@ impl<T: Send + Sync + 'static> SharedInformer<T> {
         });
     }
 
-    /// Starts, works until `stop` is ready, and shuts down.
+    /// Starts, works until `stop` is ready or somebody stops it, and shuts down.
     pub async fn run(&self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
         self.start()?;
-        stop.await;
+        let mut life = self.shared.life.subscribe();
+        tokio::select! {
+            () = stop => {}
+            _ = life.wait_for(|life| *life == Life::Stopped) => {}
+        }
         self.shut_down().await;
         Ok(())
     }
@@ -377,8 +382,11 @@ impl<T> SharedInformer<T> {
 
 impl<T> Shared<T> {
     fn stop(&self) {
+        let mut unstarted = self.unstarted.lock();
         self.life.send_replace(Life::Stopped);
-        self.unstarted.lock().take();
+        let unused = unstarted.take();
+        drop(unstarted);
+        drop(unused);
         self.log.close();
         self.queue.close();
     }

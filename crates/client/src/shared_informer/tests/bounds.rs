@@ -70,3 +70,39 @@ async fn a_coalescing_handler_gets_the_latest_state_of_each_object() {
     world.settle("+d9004").await;
     assert_eq!(line(&slow.next().await.unwrap()), "+d9004");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_blocking_handler_works_on_counts_until_it_asks_for_more() {
+    let world = World::started();
+    let mut slow = world.informer.subscribe(&bounded(Bound::Block(1))).unwrap();
+    world.feed("=1:").await;
+    world.feed("+a2").await;
+    assert_eq!(line(&slow.next().await.unwrap()), "+a2");
+    world.settle("+b3").await;
+    assert_eq!(slow.registration().status().pending, 1);
+    assert_eq!(world.informer.last_version(), Some(version("2")));
+    assert_eq!(line(&slow.next().await.unwrap()), "+b3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_relists_wait_for_a_handler_whatever_its_bound() {
+    let world = World::started();
+    let mut blocking = world
+        .informer
+        .subscribe(&bounded(Bound::Block(1000)))
+        .unwrap();
+    for relist in 1..=9 {
+        world.settle(&format!("={relist}:a{relist}")).await;
+    }
+    assert_eq!(world.informer.last_version(), Some(version("4")));
+    assert_eq!(line(&blocking.next().await.unwrap()), "+a1!");
+    drop(blocking);
+    let mut coalescing = world.informer.subscribe(&bounded(Bound::Coalesce)).unwrap();
+    settled().await;
+    for relist in 10..=15 {
+        world.settle(&format!("={relist}:a{relist}")).await;
+    }
+    assert_eq!(world.informer.shared.log.len(), 0);
+    assert_eq!(line(&coalescing.next().await.unwrap()), "+a4!");
+    assert_eq!(line(&coalescing.next().await.unwrap()), "~a4>15");
+}

@@ -48,6 +48,33 @@ async fn dropping_the_last_handle_stops_the_informer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_subscription_keeps_its_informer_going() {
+    let World { informer, queue } = World::started();
+    let options = HandlerOptions::default();
+    let mut subscription = informer.subscribe(&options).unwrap();
+    drop(informer);
+    queue.push(vec![delta("=1:a1")]).await.unwrap();
+    assert_eq!(line(&subscription.next().await.unwrap()), "+a1!");
+    drop(subscription);
+    assert!(queue.push(vec![delta("+b2")]).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_stop_at_the_moment_of_the_start_wins() {
+    for _ in 0..200 {
+        let world = World::unstarted();
+        let informer = world.informer.clone();
+        let starting = tokio::spawn(async move { informer.start() });
+        world.informer.shut_down().await;
+        let started = starting.await.unwrap();
+        assert!(matches!(started, Ok(()) | Err(StartError::Stopped(_))));
+        world.informer.shut_down().await;
+        let readiness = world.informer.readiness(Duration::MAX);
+        assert_eq!(readiness, Err(NotReady::Stopped(InformerStopped)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handler_may_be_added_and_removed_before_the_start() {
     let world = World::unstarted();
     let (gone, untold) = world.listen();
@@ -98,6 +125,17 @@ async fn an_informer_stops_when_its_queue_is_closed() {
     world.queue.close();
     settled().await;
     assert!(world.informer.add_handler(|_| {}).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn running_ends_when_somebody_else_stops_the_informer() {
+    let world = World::unstarted();
+    let informer = world.informer.clone();
+    let run = tokio::spawn(async move { informer.run(std::future::pending()).await });
+    world.settle("=1:a1").await;
+    assert!(!run.is_finished());
+    world.informer.stop();
+    assert_eq!(run.await.unwrap(), Ok(()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -291,7 +291,7 @@ impl Run {
         for handler in &mut self.removed {
             assert_eq!(handler.read(1).await, 0, "told after it was removed");
         }
-        drop(self.handlers);
+        drop((self.handlers, self.removed));
         assert_eq!(self.world.informer.shared.log.len(), 0);
     }
 }
