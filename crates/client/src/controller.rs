@@ -75,6 +75,7 @@ pub struct Controller<T> {
     predicates: Predicates<T>,
     triggers: Vec<Trigger>,
     feeds: Vec<Feed>,
+    resync: Option<Duration>,
     workers: NonZero<usize>,
     limiter: Box<dyn RateLimiter<ObjectKey>>,
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -108,7 +109,8 @@ type Feed = Box<dyn FnOnce(WorkQueue<ObjectKey>) -> FeedTask + Send>;
 type FeedTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl<T: Send + Sync + 'static> Controller<T> {
-    /// A controller with one worker for the objects of an informer. The name labels its metrics.
+    /// A controller with one worker for the objects of an informer. The name labels its metrics,
+    /// which go to the recorder that is installed when it runs.
     pub fn new(name: &str, primary: &SharedInformer<T>) -> Self {
         Self {
             name: name.to_owned(),
@@ -116,6 +118,7 @@ impl<T: Send + Sync + 'static> Controller<T> {
             predicates: Predicates::default(),
             triggers: Vec::new(),
             feeds: Vec::new(),
+            resync: None,
             workers: NonZero::<usize>::MIN,
             limiter: Box::new(default_limiter()),
             stop: Box::pin(pending()),
@@ -196,6 +199,14 @@ impl<T: Send + Sync + 'static> Controller<T> {
         self
     }
 
+    /// Reconciles everything again after each period, behind all that changes. It costs the source
+    /// nothing; see [`HandlerOptions::resync`](crate::HandlerOptions::resync) for its bounds.
+    #[must_use]
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = Some(period);
+        self
+    }
+
     /// How many keys are reconciled at the same time; at least one.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
@@ -242,7 +253,7 @@ impl<T: Send + Sync + 'static> Controller<T> {
         E: fmt::Display + 'static,
     {
         let primary = Trigger::primary(&self.primary, self.predicates);
-        self.triggers.insert(0, primary);
+        self.triggers.insert(0, primary.with_resync(self.resync));
         let settings = WorkQueueSettings {
             limiter: self.limiter,
             keys_max: None,

@@ -140,14 +140,16 @@ enum Attempt<K: Clone + Eq + Hash> {
 }
 
 impl<K: Clone + Eq + Hash + Send + 'static> WorkQueue<K> {
-    /// A queue with the [`default_limiter`]. The name labels its metrics.
+    /// A queue with the [`default_limiter`]. The name labels its metrics, which go to the recorder
+    /// that is installed now.
     pub fn new(name: &str) -> Self {
         Self::with_settings(name, WorkQueueSettings::default())
     }
 }
 
 impl<K: Clone + Eq + Hash> WorkQueue<K> {
-    /// A queue as the settings say. The name labels its metrics.
+    /// A queue as the settings say. The name labels its metrics, which go to the recorder that is
+    /// installed now.
     pub fn with_settings(name: &str, settings: WorkQueueSettings<K>) -> Self {
         let state = State {
             schedule: Schedule::new(settings.keys_max),

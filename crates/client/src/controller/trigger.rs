@@ -1,6 +1,6 @@
 //! From what handlers are told to the keys that are to be reconciled.
 
-use std::any::Any;
+use std::{any::Any, time::Duration};
 
 use futures_util::{
     FutureExt,
@@ -18,6 +18,7 @@ use crate::{
 /// An informer and what is to be reconciled when something changes there.
 pub(super) struct Trigger {
     informer: String,
+    resync: Option<Duration>,
     attach: Box<dyn FnOnce(HandlerOptions, WorkQueue<ObjectKey>) -> Attached + Send>,
 }
 
@@ -72,6 +73,7 @@ impl Trigger {
         };
         Self {
             informer: name,
+            resync: None,
             attach: Box::new(attach),
         }
     }
@@ -86,6 +88,10 @@ impl Trigger {
             key.flatten().cloned()
         })
     }
+
+    pub(super) fn with_resync(self, resync: Option<Duration>) -> Self {
+        Self { resync, ..self }
+    }
 }
 
 impl Handlers {
@@ -96,12 +102,14 @@ impl Handlers {
         queue: &WorkQueue<ObjectKey>,
     ) -> Result<Self, ControllerError> {
         let mut attached = Self(Vec::with_capacity(triggers.len()));
-        for Trigger { informer, attach } in triggers {
+        for trigger in triggers {
+            let informer = trigger.informer;
             let options = HandlerOptions {
                 name: Some(controller.to_owned()),
+                resync: trigger.resync,
                 ..HandlerOptions::default()
             };
-            match attach(options, queue.clone()) {
+            match (trigger.attach)(options, queue.clone()) {
                 Ok((registration, kept)) => attached.0.push(Attachment {
                     informer,
                     registration,

@@ -3,7 +3,7 @@
 use futures_util::stream;
 
 use super::*;
-use crate::HandlerOptions;
+use crate::{HandlerOptions, work_queue::ItemExponential};
 
 #[tokio::test(start_paused = true)]
 async fn each_change_of_an_object_reconciles_it() {
@@ -120,6 +120,40 @@ async fn what_changes_goes_before_what_was_there_at_the_start() {
     world.settle("~d2 +e3").await;
     sleep(Duration::from_secs(10)).await;
     assert_eq!(runs.take(), "a d e b c");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_fails_stays_behind_what_changes() {
+    let world = World::synced("=1:a1").await;
+    let runs = Runs::default();
+    let limiter = ItemExponential::new(Duration::from_secs(2), Duration::from_secs(2));
+    let _ended = runs.with(world.controller().limiter(limiter), |key| async move {
+        sleep(Duration::from_secs(1)).await;
+        match key.name() {
+            "a" => Err("never"),
+            _ => Ok(Next::AwaitChange),
+        }
+    });
+    sleep(Duration::from_millis(2500)).await;
+    world.feed("+b2").await;
+    sleep(Duration::from_millis(700)).await;
+    world.feed("+c3").await;
+    sleep(Duration::from_millis(1500)).await;
+    assert_eq!(runs.take(), "a b c a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resync_reconciles_everything_whatever_the_predicates_say() {
+    let world = World::synced("=1:a1,b1").await;
+    let period = Duration::from_secs(60);
+    let controller = world.controller().predicate(|_, _| false).resync(period);
+    let (runs, _ended) = Runs::of(controller);
+    settled().await;
+    assert_eq!(runs.take(), "a b");
+    world.settle("~a2").await;
+    assert_eq!(runs.take(), "");
+    sleep(period * 3 / 2).await;
+    assert_eq!(runs.take(), "a b");
 }
 
 #[tokio::test(start_paused = true)]

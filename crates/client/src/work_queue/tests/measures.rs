@@ -3,7 +3,10 @@
 use metrics::set_default_local_recorder;
 use tokio::time::advance;
 
-use super::*;
+use super::{
+    super::{Priority, When},
+    *,
+};
 use crate::recorded_metrics::RecordedMetrics;
 
 /// What the queue named test publishes.
@@ -96,12 +99,14 @@ async fn a_delayed_key_counts_as_added_once_when_it_is_due() {
 
 #[tokio::test(start_paused = true)]
 async fn a_delayed_key_that_is_added_without_delay_counts_once() {
-    let (queue, recorded) = recorded_queue();
-    queue.add_after("foo", 3600 * SECOND);
-    assert_eq!(recorded.value("depth"), 0.0);
-    queue.add("foo");
-    assert_eq!(recorded.value("depth"), 1.0);
-    take(&queue).unwrap().done();
-    assert_eq!(recorded.value("depth"), 0.0);
-    assert_eq!(recorded.value("adds_total"), 1.0);
+    for priority in [Priority::NORMAL, Priority(1)] {
+        let (queue, recorded) = recorded_queue();
+        queue.add_after("foo", 3600 * SECOND);
+        assert_eq!(recorded.value("depth"), 0.0);
+        queue.add_with("foo", priority, When::Now);
+        assert_eq!(recorded.value("depth"), 1.0);
+        assert_eq!(take(&queue).unwrap().priority(), priority);
+        assert_eq!(recorded.value("depth"), 0.0);
+        assert_eq!(recorded.value("adds_total"), 1.0);
+    }
 }
