@@ -266,7 +266,7 @@ impl<T: Send + Sync + 'static> Controller<T> {
             synced = handlers.synced() => synced?,
         }
         info!(controller = self.name, "all informers have synced");
-        let feeds = spawn_feeds(self.feeds, &queue);
+        let _feeds = spawn_feeds(self.feeds, &queue);
         let worker = Worker {
             name: self.name.as_str().into(),
             queue: queue.clone(),
@@ -283,7 +283,6 @@ impl<T: Send + Sync + 'static> Controller<T> {
             () = &mut self.stop => Ok(()),
             informer = handlers.ended() => Err(ControllerError::InformerStopped { informer }),
         };
-        drop((handlers, feeds));
         let drained = timeout(self.drain_max, queue.shut_down_with_drain()).await;
         if drained.is_err() {
             let left = queue.len();

@@ -322,6 +322,7 @@ impl<K: Clone + Eq + Hash> WorkQueue<K> {
         };
         self.shared.measures.taken(&taken);
         self.shared.measures.depth(state.schedule.len());
+        // One who was woken for the next key may not be polled for long, so wake another.
         if state.schedule.has_ready() {
             self.shared.changed.notify_one();
         } else if state.phase != Phase::Open && state.schedule.len() == 0 {

@@ -41,6 +41,34 @@ async fn a_controller_that_is_stopped_finishes_what_is_queued_and_takes_nothing_
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_last_runs_still_see_what_changes() {
+    let world = World::synced("=1:a1").await;
+    let World { informer, queue } = World::synced("=1:x1").await;
+    let children = informer.cache().clone();
+    let controller = world.controller().owns_through(&informer, owner);
+    let (stop, controller) = stopped_by(controller);
+    let runs = Runs::default();
+    let seen = runs.clone();
+    let ended = runs.with(controller, move |_| {
+        let (children, seen) = (children.clone(), seen.clone());
+        async move {
+            sleep(SECOND).await;
+            for child in children.snapshot().iter() {
+                seen.add(&child.key);
+            }
+            Ok::<_, Infallible>(Next::AwaitChange)
+        }
+    });
+    drop(informer);
+    settled().await;
+    drop(stop);
+    settled().await;
+    queue.push(vec![delta("+y2")]).await.unwrap();
+    ended.await.unwrap().unwrap();
+    assert_eq!(runs.take(), "a x y");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_run_that_outlasts_the_end_is_dropped() {
     let world = World::synced("=1:a1,b1").await;
     let runs = Runs::default();

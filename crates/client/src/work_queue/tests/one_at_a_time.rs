@@ -6,7 +6,10 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::{super::Added, *};
 
@@ -181,6 +184,26 @@ async fn a_caller_that_goes_away_while_it_waits_loses_no_key() {
     queue.add("foo");
     drop(first);
     assert_eq!(second.await.unwrap(), Some("foo"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_does_not_look_keeps_no_key_from_others() {
+    let queue = queue();
+    let mut idle = Box::pin(queue.get());
+    assert!(idle.as_mut().now_or_never().is_none());
+    let mut others = JoinSet::new();
+    for _ in 0..2 {
+        let queue = queue.clone();
+        others.spawn(async move { timeout(SECOND, queue.get()).await.unwrap() });
+    }
+    tokio::task::yield_now().await;
+    queue.add("foo");
+    queue.add("bar");
+    let permits = others.join_all().await;
+    let mut keys: Vec<_> = permits.iter().flatten().map(|permit| **permit).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["bar", "foo"]);
+    drop(idle);
 }
 
 #[tokio::test]
