@@ -119,8 +119,7 @@ impl Generator {
             self.refuse(&["500", "403", "503", "429", "connection"]);
         }
         if self.one_in(8) {
-            let fault = self.pick(&["410", "500"]);
-            self.say(format!("refuse page {fault}"));
+            self.say("refuse page 410");
         }
         for handler in &HANDLERS[..self.rng.usize(..3)] {
             self.say(format!("handler {handler}"));
