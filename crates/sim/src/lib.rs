@@ -14,3 +14,4 @@ pub mod target;
 pub mod workload;
 pub mod trial;
 pub mod crash;
+pub mod soak;

@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use listwatch_sim::{
     crash::{self, CrashPlan},
+    soak::{self, Place, SoakPlan},
     trial::{self, Subject, Summary},
 };
 use tokio::time::Instant;
@@ -25,6 +26,9 @@ enum Scene {
     /// Kills the command while many connections create objects, and looks for every one that it
     /// had acknowledged.
     Crash(CrashArguments),
+    /// Lets informers of every kind follow a server that goes down over a network that breaks, and
+    /// holds their caches against the list in the end.
+    Soak(SoakArguments),
 }
 
 #[derive(Args, Debug)]
@@ -65,6 +69,35 @@ struct CrashArguments {
     bytes: usize,
 }
 
+#[derive(Args, Debug)]
+struct SoakArguments {
+    /// The `listwatch` command, killed and started again. A server in this process when absent.
+    #[arg(long)]
+    binary: Option<PathBuf>,
+    /// A server of the Kubernetes API at `http://host:port` instead, such as an idle cluster
+    /// behind `kubectl proxy`. It is not restarted, and keeps what was put into it.
+    #[arg(long, conflicts_with = "binary")]
+    address: Option<String>,
+    /// What all chance follows from. A random one when absent.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many objects there are.
+    #[arg(long, default_value_t = 100_000)]
+    objects: usize,
+    /// For how long things change and break.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// How many writes are tried in a second.
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
+    writes_per_second: u32,
+    /// How often the server goes down.
+    #[arg(long, default_value_t = 4)]
+    restarts: u32,
+    /// How often half of all connections break at once.
+    #[arg(long, default_value_t = 12)]
+    storms: u32,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum StoreChoice {
     Memory,
@@ -77,6 +110,7 @@ async fn main() -> anyhow::Result<()> {
     match arguments.scene {
         None => try_seeds(arguments.trial).await,
         Some(Scene::Crash(arguments)) => try_crashes(arguments).await,
+        Some(Scene::Soak(arguments)) => try_soaking(arguments).await,
     }
 }
 
@@ -115,6 +149,26 @@ async fn try_crashes(arguments: CrashArguments) -> anyhow::Result<()> {
         "nothing was lost: {} writes acknowledged, {} without an answer, {} objects after {} kills",
         summary.acknowledged, summary.unknown, summary.objects, summary.kills
     );
+    Ok(())
+}
+
+async fn try_soaking(arguments: SoakArguments) -> anyhow::Result<()> {
+    let place = match (arguments.binary, arguments.address) {
+        (Some(path), _) => Place::Command(path),
+        (None, Some(address)) => Place::Elsewhere(address),
+        (None, None) => Place::InProcess,
+    };
+    let plan = SoakPlan {
+        seed: arguments.seed.unwrap_or_else(random_seed),
+        objects: arguments.objects,
+        duration: Duration::from_secs(arguments.seconds),
+        writes_per_second: arguments.writes_per_second,
+        restarts: arguments.restarts,
+        storms: arguments.storms,
+    };
+    eprintln!("seed {}", plan.seed);
+    let summary = soak::run(&plan, &place).await?;
+    eprintln!("every cache equals the list: {summary}");
     Ok(())
 }
 

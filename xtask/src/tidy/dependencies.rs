@@ -46,6 +46,7 @@ const RULES: [Rule; 10] = [
             "listwatch-store",
             "listwatch-server",
             "listwatch",
+            "listwatch-in-process",
         ],
         &[],
     ),

@@ -1,9 +1,10 @@
 //! The command, killed again and again while it works.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use listwatch_sim::{
     crash::{self, CrashPlan},
+    soak::{self, Place, SoakPlan},
     trial::{self, Subject, Summary},
 };
 
@@ -35,4 +36,20 @@ async fn every_promise_is_kept_through_kills() {
         total = total.plus(&summary);
     }
     assert!(total.restarts > 0 && total.resumed > 0, "{total}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn informers_end_equal_to_the_list_through_kills_and_broken_connections() {
+    let plan = SoakPlan {
+        seed: 301,
+        objects: 2_000,
+        duration: Duration::from_secs(5),
+        writes_per_second: 400,
+        restarts: 3,
+        storms: 3,
+    };
+    let summary = soak::run(&plan, &Place::Command(COMMAND.into())).await;
+    let summary = summary.unwrap_or_else(|error| panic!("{error:?}"));
+    assert!(summary.writes > 0 && summary.broken > 0, "{summary}");
+    assert_eq!(summary.restarts, 3);
 }

@@ -53,6 +53,11 @@ impl Client {
         Ok(Self { http, authority })
     }
 
+    /// `host:port`
+    pub(crate) fn authority(&self) -> &str {
+        self.authority.as_str()
+    }
+
     pub(crate) async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestError> {
         let request = self.request(Method::GET, path, None, Bytes::new());
         self.answer(request).await

@@ -57,6 +57,11 @@ impl InProcess {
         })
     }
 
+    /// The server, while it runs.
+    pub fn server(&self) -> Option<&RunningServer> {
+        self.running.as_ref()?.server.as_ref()
+    }
+
     pub(super) async fn start(&mut self) -> anyhow::Result<Client> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

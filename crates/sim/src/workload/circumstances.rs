@@ -21,6 +21,8 @@ pub struct Circumstances {
 pub enum CacheSize {
     /// More than a run needs.
     Usual,
+    /// Less than a second of a busy run.
+    Small,
     /// So little that watchers keep falling back on the store.
     Tiny,
 }
@@ -30,6 +32,8 @@ pub enum CacheSize {
 pub enum Past {
     /// All that a run makes: nobody is told that something has expired.
     Whole,
+    /// About a second of a busy run: who was away for longer is told to list again.
+    Recent,
     /// So little that going back far fails.
     Short,
 }
@@ -81,6 +85,11 @@ impl Circumstances {
             },
             cache: match self.cache {
                 CacheSize::Usual => defaults.cache,
+                CacheSize::Small => CacheLimits {
+                    history_events_max: 100,
+                    history_bytes_max: 100_000,
+                    ..defaults.cache
+                },
                 CacheSize::Tiny => CacheLimits {
                     history_events_max: 20,
                     history_bytes_max: 10_000,
@@ -98,6 +107,7 @@ impl Circumstances {
     pub(crate) fn command_options(&self) -> &'static [&'static str] {
         match self.past {
             Past::Whole => &["--bookmark-seconds", "1"],
+            Past::Recent => &["--bookmark-seconds", "1", "--history-bytes", "65536"],
             Past::Short => &["--bookmark-seconds", "1", "--history-bytes", "65536"],
         }
     }
@@ -107,6 +117,10 @@ impl Circumstances {
         let defaults = MemoryHistory::default();
         match self.past {
             Past::Whole => defaults,
+            Past::Recent => MemoryHistory {
+                bytes_max: 100_000,
+                ..defaults
+            },
             Past::Short => MemoryHistory {
                 bytes_max: 60_000,
                 ..defaults
@@ -117,9 +131,16 @@ impl Circumstances {
     /// How much the embedded store keeps, and how it is cut.
     pub(crate) fn embedded_options(&self) -> EmbeddedOptions {
         let mut options = EmbeddedOptions::default();
-        if self.past == Past::Short {
-            options.history_age = Duration::ZERO;
-            options.history_changes = 100;
+        match self.past {
+            Past::Whole => {}
+            Past::Recent => {
+                options.history_age = Duration::ZERO;
+                options.history_changes = 200;
+            }
+            Past::Short => {
+                options.history_age = Duration::ZERO;
+                options.history_changes = 100;
+            }
         }
         if self.cache == CacheSize::Tiny {
             options.tail_bytes = 4_000;

@@ -2,3 +2,4 @@
 
 mod sabotage;
 mod seeds;
+mod soak;
