@@ -21,19 +21,17 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::OwnerReference,
 };
 use kube::{
-    Api, Client, Config, Resource, ResourceExt,
+    Api, Client, Resource, ResourceExt,
     api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
-    config::{KubeConfigOptions, Kubeconfig},
 };
 use listwatch::{
     Condition, Controller, Decoder, HandlerOptions, Index, Next, Object, ObjectKey, SharedInformer,
     Snapshot, Version, Watched, controller::generation_changed, source::KubernetesSource,
     wait_until,
 };
-use listwatch_server::{RunningServer, Settings};
-use listwatch_store::MemoryStore;
+use listwatch_examples::connect;
 use serde_json::json;
-use tokio::{net::TcpListener, sync::oneshot, time::timeout};
+use tokio::{sync::oneshot, time::timeout};
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "controller-example";
@@ -331,24 +329,4 @@ async fn clean_up(context: &Context) -> anyhow::Result<()> {
         .delete_collection(&at_once, &ours)
         .await?;
     Ok(())
-}
-
-/// The server at a URL or of a kubeconfig file, or a new one.
-async fn connect(given: Option<String>) -> anyhow::Result<(Client, Option<RunningServer>)> {
-    let config = match given {
-        Some(url) if url.starts_with("http") => Config::new(url.parse()?),
-        Some(file) => {
-            let kubeconfig = Kubeconfig::read_from(file)?;
-            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?
-        }
-        None => {
-            let listener = TcpListener::bind("127.0.0.1:0").await?;
-            let store = Arc::new(MemoryStore::new());
-            let server = RunningServer::start(listener, store, Settings::default()).await?;
-            let url = format!("http://{}", server.address());
-            let client = Client::try_from(Config::new(url.parse()?))?;
-            return Ok((client, Some(server)));
-        }
-    };
-    Ok((Client::try_from(config)?, None))
 }

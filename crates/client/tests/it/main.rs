@@ -10,4 +10,5 @@ mod kubernetes_source;
 mod leader_election;
 mod proxy;
 mod real_server;
+mod recording;
 mod reflector;
