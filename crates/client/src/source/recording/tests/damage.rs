@@ -138,3 +138,16 @@ async fn what_lies_before_the_damage_can_be_salvaged() {
         "{parts:?}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_example_of_the_description_can_be_replayed() {
+    let description = include_str!("../../../../../../docs/recording-format.md");
+    let (_, example) = description.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let replay = Replay::read(example.as_bytes()).unwrap();
+    let list = whole_list(&replay, &any_list()).await;
+    assert_eq!(list.len(), 2, "{list:?}");
+    let watch = whole_watch(&replay, &watch_after(2)).await;
+    assert!(watch[1].contains("Expired"), "{watch:?}");
+    assert_eq!(replay.first_difference(), None);
+}

@@ -1,5 +1,7 @@
 use super::*;
-use crate::{lister_watcher::Unreadable, source::scripted::RequestKind};
+use crate::{
+    InitialEvents, Pager, PagerSettings, lister_watcher::Unreadable, source::scripted::RequestKind,
+};
 
 /// The longest pause of the reflector, and more.
 const RECOVERY: Duration = Duration::from_secs(90);
@@ -270,4 +272,49 @@ async fn a_writer_that_fails_costs_only_the_recording() {
     assert_eq!(whole_list(&recorder, &any_list()).await.len(), 2);
     let reason = "no room".to_owned();
     assert_eq!(recorder.finish(), RecordingState::Failed { reason });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_given_up_has_no_answer_in_the_replay_either() {
+    let (source, written) = (ScriptedSource::new(), Written::default());
+    source.hold(RequestKind::List);
+    let recorder = Recorder::new(Arc::new(source), written.clone(), BYTES_MAX);
+    let options = any_list();
+    let patience = Duration::from_secs(5);
+    let given_up = tokio::time::timeout(patience, recorder.list(&options)).await;
+    assert!(given_up.is_err());
+    drop((given_up, recorder));
+    let dropped = r#"{"at_us":5000000,"request":1,"what":"dropped"}"#;
+    assert_eq!(written.lines()[2], dropped);
+    let silent = tokio::time::timeout(patience, written.replay().list(&options))
+        .await
+        .is_err();
+    assert!(silent);
+    let replay = written.replay().after_end(AfterEnd::Error);
+    let error = "cannot connect: the recording ends within list 1";
+    assert_eq!(whole_list(&replay, &options).await, [error]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_are_replayed_with_their_tokens() {
+    let (source, written) = (ScriptedSource::new(), Written::default());
+    source.set_initial_events(InitialEvents::Unsupported);
+    source.force_pages_of(1);
+    for key in ["a", "b", "c"] {
+        source.put(key, "1");
+    }
+    let recorder = Arc::new(Recorder::new(Arc::new(source), written.clone(), BYTES_MAX));
+    let keys = async |source: Arc<dyn ListerWatcher>| {
+        let listed = Pager::new(source, PagerSettings::default()).collect().await;
+        let items = listed.unwrap().items.into_iter();
+        items
+            .map(|item| item.unwrap().key.to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(keys(Arc::clone(&recorder) as _).await, ["a", "b", "c"]);
+    recorder.finish();
+    let replay = Arc::new(written.replay());
+    assert_eq!(keys(Arc::clone(&replay) as _).await, ["a", "b", "c"]);
+    assert_eq!(replay.first_difference(), None);
+    assert_eq!(replay.initial_events(), InitialEvents::Unsupported);
 }
