@@ -33,7 +33,7 @@ struct CommandLine {
 enum Command {
     /// Serve the Kubernetes API (the default)
     Serve(serve::Arguments),
-    /// Watch objects of any Kubernetes API and print each change
+    /// Watch objects of any Kubernetes API and print each change, until Ctrl-C
     Watch(watch::Arguments),
 }
 

@@ -1,5 +1,40 @@
 //! Informers for Rust: list, watch, cache, notify, over any source that can list and watch.
 //!
+//! - [`SharedInformer`] keeps an indexed cache of what a source holds and tells handlers of each
+//!   change. Its documentation states the contract.
+//! - [`KubernetesSource`] is any Kubernetes API, on kube's client. etcd is a source too, with the
+//!   feature `etcd`, and so is whatever implements [`ListerWatcher`].
+//! - [`Decoder`] decides what is kept of each object: a `k8s-openapi` type, a small type of one's
+//!   own, the bytes, or the bytes [compressed](Packed).
+//! - [`Controller`], [`WorkQueue`], [`LeaderElector`] and [`EventRecorder`] make programs of it.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use listwatch::{Decoder, SharedInformer, source::ScriptedSource};
+//! use serde_json::Value;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let source = ScriptedSource::new(); // or KubernetesSource::all::<Pod>(client)
+//! source.put("default/web", r#"{"port": 80}"#);
+//!
+//! let informer = SharedInformer::new(Arc::new(source.clone()), Decoder::<Value>::json());
+//! let by_port = informer.add_index("port", |object| object["port"].as_u64())?;
+//! let handler = informer.add_handler(|change| println!("{change}"))?;
+//! informer.start()?;
+//! handler.synced().await?;
+//!
+//! let snapshot = informer.cache().snapshot(); // one moment, without locks
+//! assert_eq!(snapshot.by_index(&by_port, &80).len(), 1);
+//!
+//! let version = source.put("default/web", r#"{"port": 8080}"#);
+//! let snapshot = informer.read_at_least(&version, std::time::Duration::from_secs(10)).await?;
+//! assert!(snapshot.by_index(&by_port, &80).is_empty());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Read down the modules to follow an object from its source to the code that acts on it.
 
 pub mod version;

@@ -39,13 +39,13 @@ fn adapt(mut exchange: Exchange) -> Option<Exchange> {
             "echo listening on $LISTWATCH_SERVER".to_owned()
         }
         _ if typed.starts_with("cargo ") => return None,
-        _ if typed.ends_with("--watch") => {
+        _ if typed.ends_with("--watch") || typed.starts_with("listwatch watch ") => {
             format!("{typed} >watch.txt 2>&1 &\nawait_lines {lines} watch.txt; end_background")
         }
         _ => typed.replace(WRITTEN_URL, "$LISTWATCH_SERVER"),
     };
     for line in &mut exchange.output {
-        *line = without_age(&line.replace(WRITTEN_URL, "http://[..]"));
+        *line = without_version(&without_age(&line.replace(WRITTEN_URL, "http://[..]")));
     }
     Some(exchange)
 }
@@ -58,6 +58,15 @@ fn without_age(line: &str) -> String {
     match end {
         Some(head) if head.ends_with(' ') => format!("{head}[..]s"),
         _ => line.to_owned(),
+    }
+}
+
+/// Nor does a reader have to be at the same version, as in `ADDED default/web @12`.
+fn without_version(line: &str) -> String {
+    let head = line.trim_end_matches(|c: char| c.is_ascii_digit());
+    match head.ends_with(" @") {
+        true => format!("{head}[..]"),
+        false => line.to_owned(),
     }
 }
 
@@ -105,6 +114,18 @@ mod tests {
         assert_eq!(without_age("color   1      4s"), "color   1      [..]s");
         assert_eq!(without_age("configmap/colors"), "configmap/colors");
         assert_eq!(without_age("NAME   AGE"), "NAME   AGE");
+    }
+
+    #[test]
+    fn our_own_watch_ends_likewise_and_its_versions_may_differ() {
+        let watch = adapted("listwatch watch pods", &["ADDED     default/a   @12"]).unwrap();
+        assert!(
+            watch
+                .command
+                .ends_with("await_lines 1 watch.txt; end_background")
+        );
+        assert_eq!(watch.output, ["ADDED     default/a   @[..]"]);
+        assert_eq!(without_version("mail to me@12"), "mail to me@12");
     }
 
     #[test]
