@@ -168,6 +168,11 @@ impl<T> DeltaQueue<T> {
         self.shared.drained.notify_waiters();
     }
 
+    /// How many deltas wait.
+    pub(crate) fn depth(&self) -> usize {
+        self.shared.state.lock().waiting.len()
+    }
+
     fn record_depth(&self, state: &State<T>) {
         let depth = state.waiting.len() as f64;
         metrics::gauge!("listwatch_delta_queue_depth", "queue" => self.name.clone()).set(depth);

@@ -265,7 +265,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         events: Vec<RawEvent>,
     ) -> Result<(), QueueClosed> {
         let (later, latest) = self.take_in(events);
-        let version = latest.or_else(|| replacement.version.clone());
+        let version = newest(replacement.version.iter().chain(&latest)).cloned();
         let mut deltas = vec![Delta::Replaced(replacement)];
         deltas.extend(later);
         self.queue.push(deltas).await?;
@@ -280,7 +280,7 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         let deltas = events.into_iter();
         let deltas = deltas.filter_map(|event| self.intake.event(event, &self.reporter));
         let deltas: Vec<_> = deltas.collect();
-        let version = deltas.last().and_then(Delta::version).cloned();
+        let version = newest(deltas.iter().filter_map(Delta::version)).cloned();
         (deltas, version)
     }
 
@@ -303,6 +303,14 @@ impl<T: Send + Sync + 'static> Reflector<T> {
         self.reporter.failed(error);
         (self.on_error)(error);
     }
+}
+
+/// The latest of versions that come in order, but for those of events that are told again.
+fn newest<'a>(versions: impl Iterator<Item = &'a Version>) -> Option<&'a Version> {
+    versions.reduce(|newest, version| match newest.reaches(version) {
+        true => newest,
+        false => version,
+    })
 }
 
 impl<T> fmt::Debug for Reflector<T> {

@@ -48,7 +48,7 @@ pub use self::{
     resync::RESYNC_PERIOD_MIN,
     staleness::{InformerStopped, NotReady, WaitError},
     subscription::Subscription,
-    tally::HandlerStatus,
+    tally::{Backlog, HandlerStatus},
 };
 
 /// Keeps a cache of what a source holds, and tells handlers of each change.
@@ -360,6 +360,14 @@ impl<T> SharedInformer<T> {
     pub fn reflector_status(&self) -> Option<ReflectorStatus> {
         let status = self.shared.reflector.as_ref()?;
         Some(status.borrow().clone())
+    }
+
+    /// What waits in memory. It has a bound whatever the handlers do: see [`Bound`].
+    pub fn backlog(&self) -> Backlog {
+        Backlog {
+            deltas: self.shared.queue.depth(),
+            changes: self.shared.log.len(),
+        }
     }
 
     /// What it is called in logs and metrics.

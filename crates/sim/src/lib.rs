@@ -15,3 +15,4 @@ pub mod workload;
 pub mod trial;
 pub mod crash;
 pub mod soak;
+pub mod informers;

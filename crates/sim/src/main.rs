@@ -5,10 +5,11 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use listwatch_sim::{
     crash::{self, CrashPlan},
+    informers,
     soak::{self, Place, SoakPlan},
     trial::{self, Subject, Summary},
 };
-use tokio::time::Instant;
+use tokio::{runtime::Runtime, time::Instant};
 
 /// Runs concurrent clients with lost connections and restarts against a server, and holds what they
 /// saw to every promise of docs/guarantees.md.
@@ -29,6 +30,19 @@ enum Scene {
     /// Lets informers of every kind follow a server that goes down over a network that breaks, and
     /// holds their caches against the list in the end.
     Soak(SoakArguments),
+    /// Runs informers on a model server in simulated time, with everything that can go wrong
+    /// between them, and holds what they tell and show to the promises of docs/guarantees.md.
+    Informers(InformersArguments),
+}
+
+#[derive(Args, Debug)]
+struct InformersArguments {
+    /// The first seed; the next ones follow it. A random one when absent.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// For how long to try one seed after the other. One seed only when absent.
+    #[arg(long)]
+    seconds: Option<u64>,
 }
 
 #[derive(Args, Debug)]
@@ -104,14 +118,30 @@ enum StoreChoice {
     Embedded,
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     match arguments.scene {
-        None => try_seeds(arguments.trial).await,
-        Some(Scene::Crash(arguments)) => try_crashes(arguments).await,
-        Some(Scene::Soak(arguments)) => try_soaking(arguments).await,
+        None => Runtime::new()?.block_on(try_seeds(arguments.trial)),
+        Some(Scene::Crash(arguments)) => Runtime::new()?.block_on(try_crashes(arguments)),
+        Some(Scene::Soak(arguments)) => Runtime::new()?.block_on(try_soaking(arguments)),
+        Some(Scene::Informers(arguments)) => try_informers(&arguments),
     }
+}
+
+fn try_informers(arguments: &InformersArguments) -> anyhow::Result<()> {
+    let first = arguments.seed.unwrap_or_else(random_seed);
+    let end = Instant::now() + Duration::from_secs(arguments.seconds.unwrap_or(0));
+    let mut total = informers::Summary::default();
+    for seed in first.. {
+        let summary = informers::run(seed)?;
+        eprintln!("seed {seed}: {summary}");
+        total = total.plus(&summary);
+        if Instant::now() >= end {
+            break;
+        }
+    }
+    eprintln!("every promise was kept: {total}");
+    Ok(())
 }
 
 async fn try_seeds(arguments: TrialArguments) -> anyhow::Result<()> {

@@ -59,8 +59,11 @@ impl Position {
         self.standing = Standing::Good;
     }
 
-    /// A change or a bookmark was told.
+    /// A change or a bookmark was told. An event that is told again takes nothing back.
     pub(super) fn advance(&mut self, version: Version) {
-        self.version = Some(version);
+        let reached = self.version.as_ref();
+        if !reached.is_some_and(|reached| reached.reaches(&version)) {
+            self.version = Some(version);
+        }
     }
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::{SourceError, recorded_metrics::RecordedMetrics, source::ScriptedSource};
+use crate::{RawObject, SourceError, recorded_metrics::RecordedMetrics, source::ScriptedSource};
 
 fn reflector(source: &ScriptedSource, settings: ReflectorSettings) -> Reflector<crate::Raw> {
     let decoder = Decoder::new(|raw| match &*raw.body {
@@ -80,4 +80,37 @@ async fn an_error_is_told_with_what_to_know_about_it() {
         "cannot list: not allowed (401): who are you?"
     );
     assert_eq!(errors.recv().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_is_told_again_does_not_take_the_watch_back() {
+    for rest in [0, 2] {
+        let source = ScriptedSource::new();
+        let first = source.put("a", "1");
+        let again = RawEvent::Modified(RawObject {
+            key: "a".into(),
+            version: first,
+            uid: None,
+            labels: crate::Labels::default(),
+            body: "1".into(),
+        });
+        let script = async {
+            source.watched().await;
+            for _ in 0..rest {
+                source.put("b", "2");
+            }
+            source.send(&again);
+            source.watched().await;
+            source.put("c", "3");
+            source.send(&again);
+            source.watched().await;
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            source.end_watches();
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        };
+        let reflector = reflector(&source, ReflectorSettings::default());
+        reflector.run(script).await;
+        let asked = source.requests().pop().unwrap().to_string();
+        assert_eq!(asked, format!("watch after {}", source.version()));
+    }
 }

@@ -235,7 +235,7 @@ impl<T> Log<T> {
         self.drained.notify_one();
     }
 
-    #[cfg(test)]
+    /// How many changes are kept for cursors that have not taken them.
     pub(super) fn len(&self) -> usize {
         self.state.lock().entries.len()
     }

@@ -32,6 +32,15 @@ pub struct HandlerStatus {
     pub missed: u64,
 }
 
+/// What an informer keeps in memory beside its cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Deltas on their way into the cache.
+    pub deltas: usize,
+    /// Changes that the slowest handlers have not taken. Each is kept once for all of them.
+    pub changes: usize,
+}
+
 impl Tally {
     pub(super) fn new(informer: &str, handler: &str) -> Self {
         let labels = [
