@@ -134,6 +134,10 @@ impl Way {
         Duration::from_millis(shared.random.u64(..=most))
     }
 
+    fn any_of(&self, count: usize) -> usize {
+        self.shared.lock().random.usize(..count.max(1))
+    }
+
     fn restores(&self) -> u64 {
         self.shared.lock().restores
     }
@@ -288,19 +292,16 @@ impl Watch {
             sent.extend(twice.then(|| event.clone()));
             sent.push(event);
         }
-        if self.way.happens(|weather| weather.repeat) {
-            self.way.fault("repeated event");
-            let choice = self
-                .way
-                .shared
-                .lock()
-                .random
-                .usize(..self.latest.len().max(1));
-            sent.extend(self.latest.values().nth(choice).cloned());
-        }
         let parts = sent.chunks(EVENTS_AT_HAND_MAX);
         self.under_way
             .extend(parts.map(|part| (arrival, part.to_vec())));
+        if self.way.happens(|weather| weather.repeat) {
+            self.way.fault("repeated event");
+            let choice = self.way.any_of(self.latest.len());
+            let again = self.latest.values().nth(choice).cloned();
+            self.under_way
+                .extend(again.map(|event| (arrival, vec![event])));
+        }
     }
 
     fn note_initial(&mut self, events: &[RawEvent]) {
