@@ -270,6 +270,7 @@ fn rate_row(peer: &Peer, events: usize, elapsed: Duration, cpu: Duration) -> Vec
 async fn start_server(program: &Path) -> Result<(Process, String)> {
     let mut command = Command::new(program);
     command.args(["serve", "--memory", "--listen", "127.0.0.1:0"]);
+    command.stderr(std::process::Stdio::null());
     let mut server = Process::start(&mut command)?;
     let address = server.expect("listening on http://").await?;
     let address = address.split_whitespace().next();

@@ -5,6 +5,7 @@
     reason = "a tool at the edge: it times real commands, writes real files and talks to a person"
 )]
 
+mod bench;
 mod conformance;
 mod etcd;
 mod generate;
@@ -25,7 +26,7 @@ struct Task {
     run: fn(&[String]) -> Result<()>,
 }
 
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
     Task {
         name: "test",
         help: "everything that must pass before a change lands",
@@ -50,6 +51,11 @@ const TASKS: [Task; 7] = [
         name: "measure",
         help: "time, memory and CPU of the released command: all, or start, memory, fanout",
         run: measure::run,
+    },
+    Task {
+        name: "bench",
+        help: "ours beside the peers, in one run: informers",
+        run: bench::run,
     },
     Task {
         name: "generate",
