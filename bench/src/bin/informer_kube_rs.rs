@@ -1,12 +1,8 @@
 //! kube-rs' watcher and store as a program that a benchmark can drive; see `bench/client_go`.
 
-use std::{
-    io::{BufRead, Write},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use anyhow::{Context, Result};
@@ -19,6 +15,7 @@ use kube::{
         watcher::{self, Event, watcher},
     },
 };
+use listwatch_bench::{answer, say};
 
 /// The allocator of the `listwatch` command, so that nothing but the libraries differs.
 #[global_allocator]
@@ -43,28 +40,5 @@ async fn main() -> Result<()> {
     tokio::spawn(stream);
     store.wait_until_ready().await?;
     say(&format!("synced {}", store.len()))?;
-    tokio::task::spawn_blocking(move || answer(&updates)).await?
-}
-
-fn answer(updates: &AtomicU64) -> Result<()> {
-    for line in std::io::stdin().lock().lines() {
-        let line = line?;
-        if line == "reset" {
-            updates.store(0, Ordering::Relaxed);
-        } else if let Some(wanted) = line.strip_prefix("events ") {
-            let wanted: u64 = wanted.parse()?;
-            while updates.load(Ordering::Relaxed) < wanted {
-                #[expect(clippy::disallowed_methods, reason = "a thread of its own polls")]
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        }
-        say(&line)?;
-    }
-    Ok(())
-}
-
-fn say(line: &str) -> Result<()> {
-    let mut output = std::io::stdout().lock();
-    writeln!(output, "{line}")?;
-    Ok(output.flush()?)
+    tokio::task::spawn_blocking(move || answer(&updates, |_| Ok(()))).await?
 }

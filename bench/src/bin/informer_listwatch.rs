@@ -1,12 +1,8 @@
 //! Our shared informer as a program that a benchmark can drive; see `bench/client_go`.
 
-use std::{
-    io::{BufRead, Write},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use anyhow::{Context, Result, bail};
@@ -16,6 +12,7 @@ use listwatch::{
     Bound, Cache, Decoder, HandlerOptions, KubernetesSource, Notification, Object, Raw,
     SharedInformer,
 };
+use listwatch_bench::{answer, say};
 
 /// The allocator of the `listwatch` command.
 #[global_allocator]
@@ -74,26 +71,11 @@ async fn run<T: Send + Sync + 'static>(
     registration.synced().await?;
     let cache = informer.cache().clone();
     say(&format!("synced {}", cache.snapshot().len()))?;
-    tokio::task::spawn_blocking(move || answer(&updates, &cache)).await?
-}
-
-fn answer<T>(updates: &AtomicU64, cache: &Cache<T>) -> Result<()> {
-    for line in std::io::stdin().lock().lines() {
-        let line = line?;
-        if line == "reset" {
-            updates.store(0, Ordering::Relaxed);
-        } else if let Some(wanted) = line.strip_prefix("events ") {
-            let wanted: u64 = wanted.parse()?;
-            while updates.load(Ordering::Relaxed) < wanted {
-                #[expect(clippy::disallowed_methods, reason = "a thread of its own polls")]
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        } else if let Some(count) = line.strip_prefix("reads ") {
-            read(cache, count.parse()?)?;
-        }
-        say(&line)?;
-    }
-    Ok(())
+    let read_from_cache = move |line: &str| match line.strip_prefix("reads ") {
+        Some(count) => read(&cache, count.parse()?),
+        None => Ok(()),
+    };
+    tokio::task::spawn_blocking(move || answer(&updates, read_from_cache)).await?
 }
 
 /// Reads objects one by one, each from the newest state.
@@ -105,10 +87,4 @@ fn read<T>(cache: &Cache<T>, count: usize) -> Result<()> {
         snapshot.get(key.as_str()).context("a pod is missing")?;
     }
     Ok(())
-}
-
-fn say(line: &str) -> Result<()> {
-    let mut output = std::io::stdout().lock();
-    writeln!(output, "{line}")?;
-    Ok(output.flush()?)
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, sync::OnceLock};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
-use crate::{DecodeError, Decoder, Raw, RawObject, wire::text_at};
+use crate::{DecodeError, Decoder, Raw, RawObject, decoder::from_json, wire::text_at};
 
 /// Bytes of an object that serve as a model for the others, at the most.
 const MODEL_BYTES_MAX: usize = 16 * 1024;
@@ -58,11 +58,7 @@ impl<H> Packed<H> {
 impl<H: DeserializeOwned + 'static> Decoder<Packed<H>> {
     /// Reads the fields of `H` and keeps the rest compressed.
     pub fn packed() -> Self {
-        Self::packed_with(|raw| {
-            serde_json::from_slice(&raw.body).map_err(|error| DecodeError {
-                reason: error.to_string(),
-            })
-        })
+        Self::packed_with(|raw| from_json(&raw.body))
     }
 }
 
