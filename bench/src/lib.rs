@@ -10,8 +10,8 @@ use anyhow::Result;
 
 /// Answers the lines of standard input until it ends, each with itself once it is done.
 ///
-/// `reset` forgets the updates that were counted, `events N` waits for N of them; what else there is
-/// goes to `other`.
+/// `reset` forgets the updates that were counted, `events N` waits for N of them; all else goes to
+/// `other`.
 pub fn answer(updates: &AtomicU64, other: impl Fn(&str) -> Result<()>) -> Result<()> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
