@@ -93,8 +93,9 @@ pub async fn run(plan: &SoakPlan, place: &Place) -> anyhow::Result<SoakSummary> 
 async fn soak(plan: &SoakPlan, place: &Place) -> anyhow::Result<SoakSummary> {
     let began = Instant::now();
     let mut random = Rng::with_seed(plan.seed);
-    let mut ground = Ground::prepare(place, random.fork()).await?;
+    let mut ground = Ground::prepare(place, plan.objects, random.fork()).await?;
     let observers = observers(plan, &ground, &mut random).await?;
+    eprintln!("{:.1?}: all informers have synced", began.elapsed());
     let churn = Churn {
         objects: plan.objects,
         writes_per_second: plan.writes_per_second,
@@ -104,10 +105,13 @@ async fn soak(plan: &SoakPlan, place: &Place) -> anyhow::Result<SoakSummary> {
     let writes = writers.stop().await?;
     ground.network.calm();
     let calm = Instant::now();
+    eprintln!("{:.1?}: nothing changes any more", began.elapsed());
     let truth = Truth::ask(&ground.client()?).await?;
     let mut informers = Vec::new();
     for observer in &observers {
         let observed = observer.judge(&truth).await?;
+        let elapsed = began.elapsed();
+        eprintln!("{elapsed:.1?}: {} equals the list", observer.name());
         informers.push(InformerSummary::new(observer.name(), &observed));
     }
     let summary = SoakSummary {
@@ -131,12 +135,15 @@ async fn observers(
     ground: &Ground,
     random: &mut Rng,
 ) -> anyhow::Result<Vec<Box<dyn Observer>>> {
-    let mut observatory = Observatory::new(ground.network.address(), random.fork())?;
+    let address = ground.network.address();
+    let mut observatory = Observatory::new(address, ground.silence_max(), random.fork())?;
     let mut observers = observatory.first()?;
     for observer in &observers {
         observer.add_handler(Bound::Block(256))?;
     }
+    let began = Instant::now();
     population::fill(&ground.client()?, plan.objects, random).await?;
+    eprintln!("{:.1?}: the server is filled", began.elapsed());
     let mut later = observatory.later()?;
     for (choice, door) in ground.doors() {
         later.push(observatory.through(door.clone(), *choice)?);

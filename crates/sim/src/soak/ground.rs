@@ -19,6 +19,9 @@ use crate::{
 /// How long the server is down at most.
 const DOWN_MAX: Duration = Duration::from_millis(800);
 
+/// The longest silence of a server that sends a bookmark every second.
+const SILENCE_MAX: Duration = Duration::from_secs(4);
+
 /// The server that a soak is about.
 #[derive(Clone, Debug)]
 pub enum Place {
@@ -41,10 +44,17 @@ pub(super) struct Ground {
 
 impl Ground {
     /// Starts the server, or finds it.
-    pub(super) async fn prepare(place: &Place, random: Rng) -> anyhow::Result<Self> {
+    ///
+    /// A list of many objects takes long, and what changes meanwhile has to be kept: else who lists
+    /// again would have to list again at once.
+    pub(super) async fn prepare(
+        place: &Place,
+        objects: usize,
+        random: Rng,
+    ) -> anyhow::Result<Self> {
         let circumstances = Circumstances {
             cache: CacheSize::Small,
-            past: Past::Recent,
+            past: Past::Changes(200 + u32::try_from(objects / 50)?),
             streams: StreamLife::Long,
         };
         let (target, doors) = match place {
@@ -90,6 +100,11 @@ impl Ground {
     /// Whether the server can be stopped.
     pub(super) fn is_ours(&self) -> bool {
         self.target.is_some()
+    }
+
+    /// The longest silence of a watch that works; `None` if that is not known.
+    pub(super) fn silence_max(&self) -> Option<Duration> {
+        self.is_ours().then_some(SILENCE_MAX)
     }
 
     /// Stops the server, mostly by force, and starts it again.

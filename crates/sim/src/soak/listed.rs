@@ -101,10 +101,14 @@ impl Listed {
         let page = client.list(&Collection::core(resource), &everything).await;
         let page = page.with_context(|| format!("the last list of {resource}"))?;
         let version = Version::parse(&page.resource_version).context("a list without a version")?;
-        let items = page.items.iter().map(item);
+        Self::new(version, &page.items)
+    }
+
+    fn new(version: Version, objects: &[Value]) -> anyhow::Result<Self> {
+        let items = objects.iter().map(item).collect::<Option<_>>();
         Ok(Self {
             version,
-            items: items.collect::<Option<_>>().context("a nameless object")?,
+            items: items.context("an object without name or version")?,
         })
     }
 
@@ -155,6 +159,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    impl Truth {
+        /// These ConfigMaps, and no namespace.
+        pub(in crate::soak) fn of_configmaps(version: Version, objects: &[Value]) -> Self {
+            Self {
+                namespaces: Listed::new(version.clone(), &[]).unwrap(),
+                configmaps: Listed::new(version, objects).unwrap(),
+            }
+        }
+
+        /// Gives a ConfigMap another tier, at the same version.
+        pub(in crate::soak) fn relabel(&mut self, key: &str, tier: &str) {
+            let item = self.configmaps.items.get_mut(key).unwrap();
+            item.labels.insert("tier".to_owned(), tier.to_owned());
+        }
+    }
 
     fn versions<const N: usize>(pairs: [(&str, u64); N]) -> Versions {
         let pairs = pairs.map(|(key, version)| (key.into(), version.into()));

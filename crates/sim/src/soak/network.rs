@@ -45,7 +45,7 @@ struct Line {
 enum Weather {
     /// Connections break by chance; each storm breaks half of those that are open.
     Rough { storms: u64 },
-    /// Everything arrives.
+    /// Whatever is sent over a new connection arrives.
     Calm,
 }
 
@@ -106,7 +106,7 @@ impl Network {
         });
     }
 
-    /// Nothing breaks any more.
+    /// No storms any more, and whoever connects from now on is safe.
     pub(super) fn calm(&self) {
         self.line.weather.send_replace(Weather::Calm);
     }

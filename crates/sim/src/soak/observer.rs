@@ -175,3 +175,82 @@ fn versions<'a, T: 'a>(objects: impl Iterator<Item = &'a Arc<Object<T>>>) -> Ver
         .map(|object| (object.key.clone(), version(object)))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use listwatch::{Decoder, Raw, source::ScriptedSource};
+    use serde_json::json;
+
+    use super::*;
+
+    /// An informer of a source that it is told the truth by, so far.
+    async fn observed() -> (Arc<ScriptedSource>, Watched<Raw>) {
+        let source = Arc::new(ScriptedSource::new());
+        let front = [("tier", "front")].into_iter().collect();
+        source.put_labelled("soak-a/one", front, "{}");
+        source.put("soak-a/two", "{}");
+        let informer = SharedInformer::new(Arc::clone(&source) as _, Decoder::raw());
+        let watched = Watched::start(informer, Kind::ConfigMaps, Choice::Everything).unwrap();
+        watched.add_handler(Bound::Coalesce).unwrap();
+        watched.synced().await.unwrap();
+        (source, watched)
+    }
+
+    /// What a list of the source shows.
+    fn truth(source: &ScriptedSource) -> Truth {
+        let objects = source.objects().into_iter().map(|(key, version, _)| {
+            let tier = (key.name() == "one").then_some("front");
+            json!({"metadata": {
+                "namespace": key.namespace(),
+                "name": key.name(),
+                "resourceVersion": version.to_string(),
+                "labels": tier.map(|tier| json!({"tier": tier})),
+            }})
+        });
+        Truth::of_configmaps(source.version(), &objects.collect::<Vec<_>>())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_informer_that_was_told_everything_passes() {
+        let (source, watched) = observed().await;
+        source.put("soak-b/three", "{}");
+        source.delete("soak-a/two");
+        let observed = watched.judge(&truth(&source)).await.unwrap();
+        assert_eq!((observed.objects, observed.notifications), (2, 4));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_informer_that_missed_something_is_found() {
+        for miss in [
+            |source: &ScriptedSource| source.delete_unseen("soak-a/two"),
+            |source: &ScriptedSource| source.put_unseen("soak-a/two", "{}"),
+            |source: &ScriptedSource| source.put_unseen("soak-b/three", "{}"),
+        ] {
+            let (source, watched) = observed().await;
+            miss(&source);
+            source.bookmark();
+            let error = watched.judge(&truth(&source)).await.unwrap_err();
+            assert!(format!("{error:?}").contains("the cache has"), "{error:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handler_that_was_told_something_else_is_found() {
+        let (source, watched) = observed().await;
+        let fold = Arc::clone(&watched.folds.lock()[0]);
+        let truth = truth(&source);
+        watched.judge(&truth).await.unwrap();
+        fold.send_modify(|fold| drop(fold.versions.remove("soak-a/two")));
+        let error = watched.judge(&truth).await.unwrap_err();
+        assert!(format!("{error:?}").contains("what a handler"), "{error:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_index_that_is_wrong_is_found() {
+        let (source, watched) = observed().await;
+        let mut objects = truth(&source);
+        objects.relabel("soak-a/two", "back");
+        let error = watched.judge(&objects).await.unwrap_err();
+        assert!(format!("{error:?}").contains("the index at"), "{error:?}");
+    }
+}

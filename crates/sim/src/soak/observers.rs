@@ -24,6 +24,7 @@ use super::{
 /// Makes observers of one server.
 pub(super) struct Observatory {
     client: kube::Client,
+    silence_max: Option<Duration>,
     random: Rng,
 }
 
@@ -36,10 +37,19 @@ struct Manner {
 }
 
 impl Observatory {
-    /// Looks at the server over the network that listens there.
-    pub(super) fn new(address: SocketAddr, random: Rng) -> anyhow::Result<Self> {
+    /// Looks at the server over the network that listens there. A watch that is silent for longer
+    /// than this is replaced.
+    pub(super) fn new(
+        address: SocketAddr,
+        silence_max: Option<Duration>,
+        random: Rng,
+    ) -> anyhow::Result<Self> {
         let client = kube::Client::try_from(Config::new(format!("http://{address}").parse()?))?;
-        Ok(Self { client, random })
+        Ok(Self {
+            client,
+            silence_max,
+            random,
+        })
     }
 
     /// Those that are there from the beginning: they see every object being made.
@@ -146,13 +156,13 @@ impl Observatory {
         Ok(Box::new(observer))
     }
 
-    /// A watch that was silent for long is replaced, and pauses are short: a run is.
+    /// Watches and pauses are short: a run is.
     fn settings(&mut self, fill: Fill) -> ReflectorSettings {
         ReflectorSettings {
             fill,
             page_size: (fill == Fill::List).then_some(500),
             watch_timeout_min: Duration::from_secs(5),
-            bookmark_deadline: Some(Duration::from_secs(4)),
+            bookmark_deadline: self.silence_max,
             backoff: BackoffSettings {
                 first: Duration::from_millis(50),
                 cap: Duration::from_secs(2),

@@ -5,6 +5,9 @@ use std::time::Duration;
 use listwatch_server::{Settings, watch_cache::CacheLimits};
 use listwatch_store::{EmbeddedOptions, MemoryHistory};
 
+/// About what a change takes that is kept in memory.
+const CHANGE_BYTES: usize = 500;
+
 /// What a seed asks of a server in this process.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
@@ -32,8 +35,8 @@ pub enum CacheSize {
 pub enum Past {
     /// All that a run makes: nobody is told that something has expired.
     Whole,
-    /// About a second of a busy run: who was away for longer is told to list again.
-    Recent,
+    /// So many changes: who was away for longer is told to list again.
+    Changes(u32),
     /// So little that going back far fails.
     Short,
 }
@@ -107,8 +110,9 @@ impl Circumstances {
     pub(crate) fn command_options(&self) -> &'static [&'static str] {
         match self.past {
             Past::Whole => &["--bookmark-seconds", "1"],
-            Past::Recent => &["--bookmark-seconds", "1", "--history-bytes", "65536"],
-            Past::Short => &["--bookmark-seconds", "1", "--history-bytes", "65536"],
+            Past::Changes(_) | Past::Short => {
+                &["--bookmark-seconds", "1", "--history-bytes", "65536"]
+            }
         }
     }
 
@@ -117,8 +121,8 @@ impl Circumstances {
         let defaults = MemoryHistory::default();
         match self.past {
             Past::Whole => defaults,
-            Past::Recent => MemoryHistory {
-                bytes_max: 100_000,
+            Past::Changes(most) => MemoryHistory {
+                bytes_max: most as usize * CHANGE_BYTES,
                 ..defaults
             },
             Past::Short => MemoryHistory {
@@ -133,9 +137,9 @@ impl Circumstances {
         let mut options = EmbeddedOptions::default();
         match self.past {
             Past::Whole => {}
-            Past::Recent => {
+            Past::Changes(most) => {
                 options.history_age = Duration::ZERO;
-                options.history_changes = 200;
+                options.history_changes = most as usize;
             }
             Past::Short => {
                 options.history_age = Duration::ZERO;
