@@ -36,7 +36,7 @@ pub struct SoakPlan {
     pub objects: usize,
     /// For how long things change and break.
     pub duration: Duration,
-    /// How many writes are tried in a second.
+    /// How many writes are tried in a second, at least one.
     pub writes_per_second: u32,
     /// How often the server goes down, if it is ours.
     pub restarts: u32,
@@ -101,7 +101,12 @@ async fn soak(plan: &SoakPlan, place: &Place) -> anyhow::Result<SoakSummary> {
         writes_per_second: plan.writes_per_second,
     };
     let writers = Writers::start(churn, &ground.server(), &mut random);
-    let restarts = trouble(plan, &mut ground, &observers, &mut random).await?;
+    let mut scene = Scene {
+        ground: &mut ground,
+        observers: &observers,
+        writers: &writers,
+    };
+    let restarts = scene.trouble(plan, &mut random).await?;
     let writes = writers.stop().await?;
     ground.network.calm();
     let calm = Instant::now();
@@ -163,40 +168,56 @@ async fn observers(
 enum Trouble {
     Restart,
     Storm,
+    /// Informers miss more than a server with little history can tell them again.
+    Outage,
     /// Every informer gets one more handler, which is told only the latest when it is slow.
     LateHandlers,
 }
 
-/// Lets everything go wrong that is planned, and says how often the server went down.
-async fn trouble(
-    plan: &SoakPlan,
-    ground: &mut Ground,
-    observers: &[Box<dyn Observer>],
-    random: &mut Rng,
-) -> anyhow::Result<u32> {
-    let began = Instant::now();
-    let restarts = if ground.is_ours() { plan.restarts } else { 0 };
+/// Everything that can be troubled.
+struct Scene<'a> {
+    ground: &'a mut Ground,
+    observers: &'a [Box<dyn Observer>],
+    writers: &'a Writers,
+}
+
+impl Scene<'_> {
+    /// Lets everything go wrong that is planned, and says how often the server went down.
+    async fn trouble(&mut self, plan: &SoakPlan, random: &mut Rng) -> anyhow::Result<u32> {
+        let began = Instant::now();
+        let restarts = if self.ground.is_ours() {
+            plan.restarts
+        } else {
+            0
+        };
+        for (moment, trouble) in troubles(plan, restarts, random) {
+            sleep(moment.saturating_sub(began.elapsed())).await;
+            match trouble {
+                Trouble::Restart => self.ground.restart(random).await?,
+                Trouble::Storm => self.ground.network.storm(),
+                Trouble::Outage => self.ground.outage(self.writers).await?,
+                Trouble::LateHandlers => {
+                    for observer in self.observers {
+                        observer.add_handler(Bound::Drop(64))?;
+                    }
+                }
+            }
+        }
+        sleep(plan.duration.saturating_sub(began.elapsed())).await;
+        Ok(restarts)
+    }
+}
+
+/// What goes wrong, and when, in order.
+fn troubles(plan: &SoakPlan, restarts: u32, random: &mut Rng) -> Vec<(Duration, Trouble)> {
     let troubles = (0..restarts).map(|_| Trouble::Restart);
     let troubles = troubles.chain((0..plan.storms).map(|_| Trouble::Storm));
-    let troubles = troubles.chain([Trouble::LateHandlers]);
+    let troubles = troubles.chain([Trouble::Outage, Trouble::LateHandlers]);
     let mut troubles: Vec<_> = troubles
         .map(|trouble| (plan.duration.mul_f64(random.f64()), trouble))
         .collect();
     troubles.sort_by_key(|(moment, _)| *moment);
-    for (moment, trouble) in troubles {
-        sleep(moment.saturating_sub(began.elapsed())).await;
-        match trouble {
-            Trouble::Restart => ground.restart(random).await?,
-            Trouble::Storm => ground.network.storm(),
-            Trouble::LateHandlers => {
-                for observer in observers {
-                    observer.add_handler(Bound::Drop(64))?;
-                }
-            }
-        }
-    }
-    sleep(plan.duration.saturating_sub(began.elapsed())).await;
-    Ok(restarts)
+    troubles
 }
 
 impl InformerSummary {

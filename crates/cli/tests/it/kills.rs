@@ -43,7 +43,7 @@ async fn informers_end_equal_to_the_list_through_kills_and_broken_connections() 
     let plan = SoakPlan {
         seed: 301,
         objects: 2_000,
-        duration: Duration::from_secs(5),
+        duration: Duration::from_secs(3),
         writes_per_second: 400,
         restarts: 3,
         storms: 3,

@@ -8,7 +8,12 @@ use listwatch_api::selector::LabelSelector;
 use listwatch_server::watch_cache::{Area, Interest};
 use tokio::{net::lookup_host, sync::watch, time::sleep};
 
-use super::{door::Door, listed::Choice, network::Network, population::Server};
+use super::{
+    door::Door,
+    listed::Choice,
+    network::Network,
+    population::{Server, Writers},
+};
 use crate::{
     client::Client,
     history::StopManner,
@@ -40,6 +45,8 @@ pub(super) struct Ground {
     client: watch::Sender<Option<Client>>,
     pub(super) network: Network,
     doors: Vec<(Choice, Arc<Door>)>,
+    /// How many changes the server keeps, if it can be told.
+    past_changes: u32,
 }
 
 impl Ground {
@@ -52,9 +59,10 @@ impl Ground {
         objects: usize,
         random: Rng,
     ) -> anyhow::Result<Self> {
+        let past_changes = 200 + u32::try_from(objects / 50)?;
         let circumstances = Circumstances {
             cache: CacheSize::Small,
-            past: Past::Changes(200 + u32::try_from(objects / 50)?),
+            past: Past::Changes(past_changes),
             streams: StreamLife::Long,
         };
         let (target, doors) = match place {
@@ -73,6 +81,7 @@ impl Ground {
             client: watch::Sender::new(None),
             network: Network::start(random).await?,
             doors,
+            past_changes,
         };
         match place {
             Place::Command(_) | Place::InProcess => ground.start().await?,
@@ -118,6 +127,17 @@ impl Ground {
         target.stop(manner).await?;
         sleep(DOWN_MAX.mul_f64(random.f64())).await;
         self.start().await
+    }
+
+    /// Cuts everybody off from the server, writers excepted, for more changes than it keeps.
+    pub(super) async fn outage(&mut self, writers: &Writers) -> anyhow::Result<()> {
+        self.network.leads_to(None);
+        writers
+            .acknowledge(2 * u64::from(self.past_changes))
+            .await?;
+        let address = address(&self.client()?).await?;
+        self.network.leads_to(Some(address));
+        Ok(())
     }
 
     /// Stops the server for good.

@@ -92,7 +92,7 @@ impl Network {
         self.address
     }
 
-    /// Leads to this server from now on, or nowhere.
+    /// Leads to this server from now on, or nowhere. What leads elsewhere breaks.
     pub(super) fn leads_to(&self, upstream: Option<SocketAddr>) {
         self.line.upstream.send_replace(upstream);
     }
@@ -144,7 +144,8 @@ impl Line {
             self.end(&client, Ending::Reset);
             return;
         };
-        let upstream = *self.upstream.borrow();
+        let mut upstreams = self.upstream.subscribe();
+        let upstream = *upstreams.borrow_and_update();
         let Some(upstream) = upstream else { return };
         let Ok(server) = TcpStream::connect(upstream).await else {
             return;
@@ -155,6 +156,7 @@ impl Line {
         let broken = tokio::select! {
             ended = connection.carry(&fate) => ended,
             () = self.struck() => Passed::Broken,
+            _ = upstreams.changed() => Passed::Broken,
         };
         if let Passed::Broken = broken {
             self.end(&connection.client, fate.ending);

@@ -1,12 +1,6 @@
 //! The objects of a soak, and those who make, change and delete them.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use fastrand::Rng;
@@ -27,6 +21,9 @@ const WRITERS: usize = 8;
 /// Objects that each writer comes back to again and again.
 const FAVOURITES: usize = 25;
 
+/// How long the writers may take for what is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Where the server is; `None` while it is down.
 pub(super) type Server = watch::Receiver<Option<Client>>;
 
@@ -40,7 +37,7 @@ enum Phase {
 /// The writers at work.
 pub(super) struct Writers {
     phase: watch::Sender<Phase>,
-    acknowledged: Arc<AtomicU64>,
+    acknowledged: watch::Sender<u64>,
     tasks: JoinSet<anyhow::Result<()>>,
 }
 
@@ -89,13 +86,13 @@ fn made(answer: Result<Value, RequestError>) -> anyhow::Result<()> {
 impl Writers {
     pub(super) fn start(churn: Churn, server: &Server, random: &mut Rng) -> Self {
         let phase = watch::Sender::new(Phase::Writing);
-        let acknowledged = Arc::new(AtomicU64::new(0));
+        let acknowledged = watch::Sender::new(0);
         let mut tasks = JoinSet::new();
         for first in 0..WRITERS {
             let writer = Writer {
                 server: server.clone(),
                 phase: phase.subscribe(),
-                acknowledged: Arc::clone(&acknowledged),
+                acknowledged: acknowledged.clone(),
                 random: random.fork(),
                 first,
                 objects: churn.objects,
@@ -110,13 +107,23 @@ impl Writers {
         }
     }
 
+    /// Waits until so many more writes have been acknowledged.
+    pub(super) async fn acknowledge(&self, more: u64) -> anyhow::Result<()> {
+        let enough = *self.acknowledged.borrow() + more;
+        let mut acknowledged = self.acknowledged.subscribe();
+        let reached = acknowledged.wait_for(|count| *count >= enough);
+        let reached = time::timeout(PATIENCE, reached).await;
+        reached.context("the server takes too few writes")??;
+        Ok(())
+    }
+
     /// Ends them, each after its last answer, and says how many writes were acknowledged.
     pub(super) async fn stop(mut self) -> anyhow::Result<u64> {
         self.phase.send_replace(Phase::Done);
         while let Some(ended) = self.tasks.join_next().await {
             ended??;
         }
-        Ok(self.acknowledged.load(Ordering::Relaxed))
+        Ok(*self.acknowledged.borrow())
     }
 }
 
@@ -124,7 +131,7 @@ impl Writers {
 struct Writer {
     server: Server,
     phase: watch::Receiver<Phase>,
-    acknowledged: Arc<AtomicU64>,
+    acknowledged: watch::Sender<u64>,
     random: Rng,
     first: usize,
     objects: usize,
@@ -139,9 +146,7 @@ impl Writer {
             let client = self.server.borrow().clone();
             let Some(client) = client else { continue };
             match self.write(&client).await {
-                Ok(()) => {
-                    self.acknowledged.fetch_add(1, Ordering::Relaxed);
-                }
+                Ok(()) => self.acknowledged.send_modify(|count| *count += 1),
                 Err(
                     RequestError::Unreachable { .. }
                     | RequestError::Disconnected { .. }
@@ -215,7 +220,7 @@ fn object(slot: usize, random: &mut Rng) -> Value {
 
 /// Labels that selectors look for, each there or not. For a merge: `null` removes.
 fn labels(random: &mut Rng) -> Value {
-    let tier = *random.choice(["front", "back"].iter()).unwrap_or(&"front");
+    let tier = if random.bool() { "front" } else { "back" };
     let mut labels = json!({"tier": tier, "hidden": "yes"});
     for name in ["tier", "hidden"] {
         if random.bool() {

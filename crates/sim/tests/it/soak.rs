@@ -17,7 +17,7 @@ async fn informers_end_equal_to_the_list_whatever_breaks_on_the_way() {
     let plan = SoakPlan {
         seed: 1,
         objects: 3_000,
-        duration: Duration::from_secs(6),
+        duration: Duration::from_secs(4),
         writes_per_second: 600,
         restarts: 2,
         storms: 4,
