@@ -154,8 +154,12 @@ impl Server {
         }
     }
 
-    /// Keeps the state of this moment, to go back to.
+    /// Keeps the state of this moment, to go back to. It can be read as a whole: of what cannot, a
+    /// cache would keep a state from the future.
     pub fn back_up(&mut self) {
+        for (kind, key) in self.unreadable() {
+            self.put(kind, &key);
+        }
         let version = self.version;
         let kinds = self.kinds.iter().map(|served| {
             let reached = number(Some(&served.source.version()));
@@ -166,6 +170,16 @@ impl Server {
             version,
             kinds: kinds.collect(),
         });
+    }
+
+    fn unreadable(&self) -> Vec<(Kind, String)> {
+        let kinds = self.kinds.iter().enumerate();
+        let contents = kinds.flat_map(|(kind, served)| {
+            let contents = served.contents.iter();
+            contents.map(move |(key, content)| (Kind(kind), key.clone(), *content))
+        });
+        let unreadable = contents.filter(|(_, _, content)| *content == Content::Unreadable);
+        unreadable.map(|(kind, key, _)| (kind, key)).collect()
     }
 
     /// Whether there is another state to go back to.

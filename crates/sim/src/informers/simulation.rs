@@ -129,7 +129,7 @@ impl Simulation {
             60..67 => self.leave(),
             67..80 => self.server.fail(kind, &mut self.random),
             80..84 => self.server.bookmark(kind),
-            84..88 => self.server.back_up(),
+            84..88 if self.may_write() => self.server.back_up(),
             88..92 => self.restore(),
             92..94 => self.add_index(kind),
             _ => self.read_what_was_written(),
