@@ -84,8 +84,22 @@ impl<T> WorkingState<T> {
         }
     }
 
+    /// Takes what a watch told. The state that is known already stays as it is.
     fn put(&mut self, object: Arc<Object<T>>) -> Change<T> {
-        match self.objects.find(object.key.as_str()) {
+        let slot = self.objects.find(object.key.as_str());
+        let known = slot.and_then(|slot| self.objects.at(slot));
+        match known {
+            Some(known) if is_same_state(known, &object) => Change::Updated {
+                old: Arc::clone(known),
+                new: Arc::clone(known),
+            },
+            Some(_) | None => self.set(slot, object),
+        }
+    }
+
+    /// Puts an object into the slot of its key, or into a new one.
+    fn set(&mut self, slot: Option<u32>, object: Arc<Object<T>>) -> Change<T> {
+        match slot {
             Some(slot) => {
                 let old = self.objects.replace(slot, Arc::clone(&object));
                 let old = old.expect("a slot that was found holds an object");
@@ -141,7 +155,7 @@ impl<T> WorkingState<T> {
             let slot = self.objects.find(object.key.as_str());
             let known = slot.and_then(|slot| self.objects.at(slot));
             if !known.is_some_and(|known| is_same_state(known, &object)) {
-                self.put(object);
+                self.set(slot, object);
             }
             if let Some(slot) = slot {
                 gone.remove(slot);

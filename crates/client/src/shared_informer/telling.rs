@@ -91,9 +91,7 @@ fn tell<T>(difference: Difference<T>, form: Form) -> Option<Notification<T>> {
             last: Some(last),
             final_state: FinalState::Unknown,
         })),
-        (Difference::Updated { old, new }, _) => {
-            (!same_state(&old, &new)).then_some(Notification::Updated { old, new })
-        }
+        (Difference::Updated { old, new }, _) => Some(Notification::Updated { old, new }),
         (Difference::Added(object), Form::Added(origin)) => {
             Some(Notification::Added { object, origin })
         }

@@ -2,10 +2,13 @@
 
 use super::*;
 
+/// Seeds that once broke a promise.
+const REGRESSIONS: [u64; 3] = [121, 500, 20_020];
+
 #[test]
 fn informers_keep_every_promise_whatever_goes_wrong() {
     let mut total = Summary::default();
-    for seed in 0..12 {
+    for seed in (0..12).chain(REGRESSIONS) {
         let summary = run(seed).unwrap_or_else(|error| panic!("{error:?}"));
         total = total.plus(&summary);
     }
