@@ -1,9 +1,10 @@
 # Read by the shell of every scene.
 
 # Waits until a file that a command in the background writes has this many lines, and shows them.
+# The command may not have begun, so the file may not be there yet.
 await_lines() {
   for _ in $(seq 600); do
-    if [ "$(wc -l <"$2")" -ge "$1" ]; then
+    if [ -e "$2" ] && [ "$(wc -l <"$2")" -ge "$1" ]; then
       cat "$2"
       return 0
     fi

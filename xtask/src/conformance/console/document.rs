@@ -40,7 +40,10 @@ fn adapt(mut exchange: Exchange) -> Option<Exchange> {
         }
         _ if typed.starts_with("cargo ") => return None,
         _ if typed.ends_with("--watch") || typed.starts_with("listwatch watch ") => {
-            format!("{typed} >watch.txt 2>&1 &\nawait_lines {lines} watch.txt; end_background")
+            format!(
+                "true >watch.txt\n{typed} >>watch.txt 2>&1 &\n\
+                 await_lines {lines} watch.txt; end_background"
+            )
         }
         _ => typed.replace(WRITTEN_URL, "$LISTWATCH_SERVER"),
     };
