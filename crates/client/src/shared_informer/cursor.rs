@@ -9,7 +9,7 @@ use super::{
     log::{Amount, Present, Seat, Sync, Taken, Ticket},
     registration::Stage,
     resync::ResyncTimer,
-    telling::{Telling, same_state},
+    telling::Telling,
 };
 use crate::{Change, Notification, Origin, Snapshot};
 
@@ -175,8 +175,9 @@ impl<T> Cursor<T> {
                 object,
                 origin: Origin::Later,
             }),
+            // The cache keeps the state that it knows, so that one state is one `Arc`.
             Change::Updated { old, new } => {
-                (!same_state(&old, &new)).then_some(Notification::Updated { old, new })
+                (!Arc::ptr_eq(&old, &new)).then_some(Notification::Updated { old, new })
             }
             Change::Deleted(deleted) => Some(Notification::Deleted(deleted)),
             Change::Replaced { before, after } => {

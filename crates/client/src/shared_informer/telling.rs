@@ -79,11 +79,6 @@ impl<T> Iterator for Telling<T> {
     }
 }
 
-/// Whether two states of one object are one, so that who saw one has nothing to learn.
-pub(super) fn same_state<T>(old: &Arc<Object<T>>, new: &Arc<Object<T>>) -> bool {
-    Arc::ptr_eq(old, new) || (old.version == new.version && old.uid == new.uid)
-}
-
 fn tell<T>(difference: Difference<T>, form: Form) -> Option<Notification<T>> {
     match (difference, form) {
         (Difference::Deleted(last), _) => Some(Notification::Deleted(Deleted {
