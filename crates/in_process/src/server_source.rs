@@ -253,9 +253,12 @@ fn refused(error: CacheError) -> SourceError {
             message,
             retry_after: Some(Duration::from_secs(1)),
         },
-        CacheError::Unavailable { .. } | CacheError::Overlapping { .. } => {
-            SourceError::Internal { code: 500, message }
-        }
+        CacheError::Overloaded { .. } => SourceError::TooManyRequests {
+            message,
+            retry_after: Some(Duration::from_secs(1)),
+        },
+        CacheError::Unavailable { .. } => SourceError::Internal { code: 503, message },
+        CacheError::Overlapping { .. } => SourceError::Internal { code: 500, message },
     }
 }
 

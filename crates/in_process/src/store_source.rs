@@ -10,7 +10,8 @@ use listwatch::{
     },
 };
 use listwatch_store::{
-    Change, Changes, ChangesError, Entry, Key, KeyRange, Page, Read, ReadError, Revision, Store,
+    Change, Changes, ChangesError, Entry, Follow, Key, KeyRange, Page, Read, ReadError, Revision,
+    Store,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -117,7 +118,7 @@ impl ListerWatcher for StoreSource {
                 message: format!("{wanted} is not a revision"),
             })?;
             let range = KeyRange::prefix(&*self.prefix);
-            let changes = self.store.changes(range, after).await;
+            let changes = self.store.changes(Follow::new(range, after)).await;
             Ok(Box::new(StoreEvents {
                 changes: changes.map_err(ended)?,
                 prefix: Arc::clone(&self.prefix),
@@ -205,6 +206,10 @@ fn unread(error: ReadError) -> SourceError {
     match error {
         ReadError::Compacted { .. } => SourceError::Expired { message },
         ReadError::Future { .. } => SourceError::TooLarge {
+            message,
+            retry_after: Some(Duration::from_secs(1)),
+        },
+        ReadError::Overloaded { .. } => SourceError::TooManyRequests {
             message,
             retry_after: Some(Duration::from_secs(1)),
         },

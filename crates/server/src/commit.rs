@@ -251,10 +251,14 @@ fn unchanged(current: &Current) -> Attempt {
 }
 
 fn read_failed(error: &ReadError) -> Status {
-    Status::service_unavailable(error.to_string())
+    match error {
+        ReadError::Overloaded { .. } => Status::too_many_requests(error.to_string(), 1),
+        _ => Status::service_unavailable(error.to_string()),
+    }
 }
 
-/// What the client of a failed commit should do: make room, shrink the object, or try again.
+/// What the client of a failed commit should do: make room, shrink the object, try again, or look
+/// first whether it happened.
 fn commit_failed(error: &CommitError) -> Status {
     tracing::warn!("a commit failed: {error}");
     match error {
@@ -262,6 +266,9 @@ fn commit_failed(error: &CommitError) -> Status {
         CommitError::Full { .. } | CommitError::Unavailable { .. } => {
             Status::service_unavailable(error.to_string())
         }
+        CommitError::Overloaded { .. } => Status::too_many_requests(error.to_string(), 1),
+        // A client that is told when to try again does so unasked, and could write twice.
+        CommitError::Unknown { .. } => Status::timeout(&error.to_string(), None),
         CommitError::Conflict { .. } => Status::internal("a conflict was not resolved"),
     }
 }

@@ -92,7 +92,13 @@ pub enum CacheError {
         /// The oldest revision that can be had.
         oldest: Revision,
     },
-    /// The store cannot be reached, or the cache cannot keep up. Try again later.
+    /// The store or the cache cannot keep up. Come back in a second or more.
+    #[error("{reason}")]
+    Overloaded {
+        /// What happened, for a person.
+        reason: String,
+    },
+    /// The store cannot be reached. Try again later.
     #[error("{reason}")]
     Unavailable {
         /// What happened, for a person.

@@ -1,7 +1,7 @@
 //! What a caller may rely on, whatever keeps it: one function per promise.
 //!
-//! [`run`] holds a store to all of them. It wants a runtime of one thread whose time is paused, so
-//! that lifetimes pass at once. A promise that is broken panics at the line that found it.
+//! [`run`] holds a store to all of them, on its terms. A promise that is broken panics at the line
+//! that found it.
 
 pub mod script;
 pub mod read;
@@ -11,18 +11,57 @@ pub mod compact;
 pub mod lifetime;
 pub mod model;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::Store;
 
+/// What differs between stores, and between times that pass and times that do not.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// If nothing comes for this long, nothing is coming.
+    pub quiet: Duration,
+    /// What is coming comes within this time.
+    pub patience: Duration,
+    /// How long values with a lifetime live.
+    pub lifetime: Duration,
+    /// How late a value may end.
+    pub late_max: Duration,
+    /// Writes that one commit may have.
+    pub commit_operations_max: usize,
+}
+
+impl Terms {
+    /// For a runtime of one thread whose time is paused, so that lifetimes pass at once.
+    pub fn paused() -> Self {
+        Self {
+            quiet: Duration::from_secs(600),
+            patience: Duration::from_secs(600),
+            lifetime: Duration::from_secs(60),
+            late_max: Duration::from_secs(5),
+            commit_operations_max: 300,
+        }
+    }
+
+    /// For a store that other processes keep, whose time passes as ours does.
+    pub fn real_time() -> Self {
+        Self {
+            quiet: Duration::from_millis(300),
+            patience: Duration::from_secs(20),
+            lifetime: Duration::from_secs(2),
+            late_max: Duration::from_secs(5),
+            commit_operations_max: 100,
+        }
+    }
+}
+
 /// Holds the stores that `make` makes, each new and empty, to every promise.
-pub async fn run<S: Store>(make: impl AsyncFn() -> S) {
+pub async fn run<S: Store>(terms: Terms, make: impl AsyncFn() -> S) {
     let make = async || Arc::new(make().await);
     run_read(&make).await;
     run_commit(&make).await;
-    run_changes(&make).await;
+    run_changes(&terms, &make).await;
     run_compact(&make).await;
-    run_lifetime(&make).await;
+    run_lifetime(&terms, &make).await;
     for seed in 0..8 {
         model::a_random_history_equals_the_model(&*make().await, seed).await;
     }
@@ -56,16 +95,16 @@ async fn run_commit<S: Store>(make: &impl AsyncFn() -> Arc<S>) {
     commit::concurrent_commits_each_get_their_own_revision(&make().await).await;
 }
 
-async fn run_changes<S: Store>(make: &impl AsyncFn() -> Arc<S>) {
+async fn run_changes<S: Store>(terms: &Terms, make: &impl AsyncFn() -> Arc<S>) {
     changes::every_change_comes_once_and_in_order(&*make().await).await;
     changes::a_cursor_resumes_from_any_revision(&*make().await).await;
-    changes::a_commit_is_never_split(&*make().await).await;
+    changes::a_commit_is_never_split(&*make().await, terms).await;
     changes::a_change_tells_what_it_replaced(&*make().await).await;
     changes::only_the_range_is_followed(&*make().await).await;
-    changes::progress_is_told_of_changes_outside_the_range(&*make().await).await;
-    changes::nothing_comes_while_nothing_happens(&*make().await).await;
-    changes::a_waiting_cursor_is_woken(&make().await).await;
-    changes::a_cursor_in_the_future_begins_after_it(&*make().await).await;
+    changes::progress_is_told_of_changes_outside_the_range(&*make().await, terms).await;
+    changes::nothing_comes_while_nothing_happens(&*make().await, terms).await;
+    changes::a_waiting_cursor_is_woken(&make().await, terms).await;
+    changes::a_cursor_in_the_future_begins_after_it(&*make().await, terms).await;
     changes::a_dropped_wait_loses_nothing(&*make().await).await;
     changes::many_followers_see_the_same_order(&make().await).await;
     changes::an_acknowledged_commit_is_seen_by_reads_and_cursors(&*make().await).await;
@@ -81,11 +120,11 @@ async fn run_compact<S: Store>(make: &impl AsyncFn() -> Arc<S>) {
     compact::deleted_keys_stay_deleted(&*make().await).await;
 }
 
-async fn run_lifetime<S: Store>(make: &impl AsyncFn() -> Arc<S>) {
-    lifetime::a_value_ends_after_its_lifetime(&*make().await).await;
-    lifetime::an_end_is_an_ordinary_change(&*make().await).await;
-    lifetime::another_write_begins_a_new_lifetime(&*make().await).await;
-    lifetime::a_write_without_a_lifetime_stays(&*make().await).await;
-    lifetime::values_end_in_the_order_of_their_ends(&*make().await).await;
-    lifetime::many_values_may_end_together(&*make().await).await;
+async fn run_lifetime<S: Store>(terms: &Terms, make: &impl AsyncFn() -> Arc<S>) {
+    lifetime::a_value_ends_after_its_lifetime(&*make().await, terms).await;
+    lifetime::an_end_is_an_ordinary_change(&*make().await, terms).await;
+    lifetime::another_write_begins_a_new_lifetime(&*make().await, terms).await;
+    lifetime::a_write_without_a_lifetime_stays(&*make().await, terms).await;
+    lifetime::values_end_in_the_order_of_their_ends(&*make().await, terms).await;
+    lifetime::many_values_may_end_together(&*make().await, terms).await;
 }

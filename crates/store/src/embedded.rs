@@ -39,7 +39,7 @@ use self::{
     writer::{Ends, Lifetimes, Request, Writer},
 };
 use crate::{
-    Changes, ChangesError, Commit, CommitError, Condition, Key, KeyRange, Page, Read, ReadError,
+    Changes, ChangesError, Commit, CommitError, Condition, Follow, Key, Page, Read, ReadError,
     Revision, Store, StoreFuture, WallClock, Write,
     disk::{Directory, Disk, DiskLock},
     expiry::{Due, Expirer, Expiring, ExpiryFailed},
@@ -137,11 +137,8 @@ impl Store for EmbeddedStore {
         })
     }
 
-    fn changes(
-        &self,
-        range: KeyRange,
-        after: Revision,
-    ) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
+    fn changes(&self, follow: Follow) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
+        let Follow { range, after, .. } = follow;
         Box::pin(async move {
             let snapshots = self.inner.published.subscribe();
             follow::check_kept(&snapshots.borrow(), after)?;
@@ -199,7 +196,9 @@ impl Inner {
 
     async fn commit(self: &Arc<Self>, commit: Commit) -> Result<Revision, CommitError> {
         let answer = self.submit(commit).await?.await;
-        answer.map_err(|_| closed())?
+        answer.map_err(|_| CommitError::Unknown {
+            reason: "the writer ended before its answer".to_owned(),
+        })?
     }
 
     /// Lets a commit wait for the writer.

@@ -23,5 +23,5 @@ pub use memory::{MemoryHistory, MemoryStore};
 pub use revision::Revision;
 pub use store::{
     COMMIT_BYTES_MAX, Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Condition,
-    Entry, Operation, Page, Put, Read, ReadError, Store, StoreFuture, Write,
+    Entry, Follow, Operation, Page, Previous, Put, Read, ReadError, Store, StoreFuture, Write,
 };

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Condition, Entry, Key,
+    Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Condition, Entry, Follow, Key,
     KeyRange, Operation, Page, Read, ReadError, Revision, Store, StoreFuture, Write,
     expiry::{Due, Expirer, Expiring, ExpiryFailed, ExpiryQueue},
 };
@@ -92,11 +92,8 @@ impl Store for MemoryStore {
         })
     }
 
-    fn changes(
-        &self,
-        range: KeyRange,
-        after: Revision,
-    ) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
+    fn changes(&self, follow: Follow) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
+        let Follow { range, after, .. } = follow;
         Box::pin(async move {
             self.inner.state.lock().check_kept(after)?;
             let cursor = MemoryChanges {

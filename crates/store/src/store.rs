@@ -25,14 +25,8 @@ pub trait Store: Send + Sync + 'static {
     /// absent keys, takes no revision and returns the newest one.
     fn commit(&self, commit: Commit) -> StoreFuture<'_, Result<Revision, CommitError>>;
 
-    /// Follows all changes in `range` after `after`: each once, in order, without a gap.
-    ///
-    /// `after` may lie in the future; the first batch then begins after it.
-    fn changes(
-        &self,
-        range: KeyRange,
-        after: Revision,
-    ) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>>;
+    /// Follows all changes of a range after a revision: each once, in order, without a gap.
+    fn changes(&self, follow: Follow) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>>;
 
     /// Forgets the states before `before`, so that nothing older can be read or followed.
     ///
@@ -90,6 +84,44 @@ impl Read {
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);
+        self
+    }
+}
+
+/// Which changes to follow.
+#[derive(Clone, Debug)]
+pub struct Follow {
+    /// The keys whose changes are wanted.
+    pub range: KeyRange,
+    /// Those after this revision. It may lie in the future; the first batch then begins after it.
+    pub after: Revision,
+    /// Whether changes tell what they replaced.
+    pub previous: Previous,
+}
+
+/// Whether a change tells what it replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Previous {
+    /// It does.
+    Told,
+    /// It need not. A store to which it costs nothing may tell it all the same.
+    NotNeeded,
+}
+
+impl Follow {
+    /// All changes of a range after a revision, with what they replaced.
+    pub fn new(range: KeyRange, after: Revision) -> Self {
+        Self {
+            range,
+            after,
+            previous: Previous::Told,
+        }
+    }
+
+    /// The same without what the changes replaced, for who knows it anyway.
+    #[must_use]
+    pub fn without_previous(mut self) -> Self {
+        self.previous = Previous::NotNeeded;
         self
     }
 }
@@ -239,7 +271,7 @@ pub struct Change {
     pub key: Key,
     /// The new value; `None` when the key was deleted.
     pub value: Option<Bytes>,
-    /// The entry that this change replaced or removed.
+    /// The entry that this change replaced or removed, if [`Follow::previous`] asks for it.
     pub previous: Option<Entry>,
 }
 
@@ -270,6 +302,12 @@ pub enum ReadError {
         requested: Revision,
         /// The newest revision there is.
         newest: Revision,
+    },
+    /// The store has too much to do. Come back in a second or more.
+    #[error("the store is too busy to be read: {reason}")]
+    Overloaded {
+        /// What happened, for a person.
+        reason: String,
     },
     /// The store cannot answer now. Try again later.
     #[error("the store cannot be read: {reason}")]
@@ -302,9 +340,21 @@ pub enum CommitError {
         /// What happened, for a person.
         reason: String,
     },
-    /// The store cannot write now, and does not know whether this commit will be found later.
+    /// The store has too much to do. Nothing was written; come back in a second or more.
+    #[error("the store is too busy to be written: {reason}")]
+    Overloaded {
+        /// What happened, for a person.
+        reason: String,
+    },
+    /// The store cannot write now. Nothing was written; try again later.
     #[error("the store cannot be written: {reason}")]
     Unavailable {
+        /// What happened, for a person.
+        reason: String,
+    },
+    /// Nobody knows whether this commit will be found later. Look before trying again.
+    #[error("the store did not say whether the write happened: {reason}")]
+    Unknown {
         /// What happened, for a person.
         reason: String,
     },

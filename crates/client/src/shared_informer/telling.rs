@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Deleted, FinalState, Notification, Object, Origin, Snapshot,
+    Deleted, FinalState, Notification, Origin, Snapshot,
     indexed_cache::{Difference, Differences},
 };
 

@@ -109,7 +109,8 @@ impl From<CacheError> for Status {
             CacheError::Expired { requested, oldest } => {
                 Self::expired_watch(requested.get(), oldest.get())
             }
-            CacheError::Unavailable { reason } => Self::too_many_requests(reason, 1),
+            CacheError::Overloaded { reason } => Self::too_many_requests(reason, 1),
+            CacheError::Unavailable { reason } => Self::service_unavailable(reason),
             CacheError::Overlapping { .. } => Self::internal(&error.to_string()),
         }
     }

@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use listwatch_store::{
-    ChangeBatch, Changes, ChangesError, KeyRange, Read, ReadError, Revision, Store,
+    ChangeBatch, Changes, ChangesError, Follow, KeyRange, Read, ReadError, Revision, Store,
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -93,9 +93,10 @@ impl Feeder {
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let mut pause = RETRY_PAUSE.0;
         loop {
-            let range = KeyRange::prefix(STORAGE_ROOT);
             let begun = self.applied.get();
-            let failure = match self.store.changes(range, begun).await {
+            // What a change replaces is in the caches already.
+            let follow = Follow::new(KeyRange::prefix(STORAGE_ROOT), begun).without_previous();
+            let failure = match self.store.changes(follow).await {
                 Ok(changes) => self.follow(changes, &mut commands).await,
                 Err(error) => Some(error),
             };

@@ -86,7 +86,7 @@ impl KindCache {
         let newest = page.map_err(CacheError::from)?.revision;
         match self.shared.applied.reach(newest).await {
             Ok(()) => Ok(self.latest()),
-            Err(applied) => Err(CacheError::Unavailable {
+            Err(applied) => Err(CacheError::Overloaded {
                 reason: format!("the watch cache is at {applied} and the store at {newest}"),
             }),
         }
@@ -275,6 +275,7 @@ impl From<ReadError> for CacheError {
                 requested,
                 current: newest,
             },
+            ReadError::Overloaded { reason } => Self::Overloaded { reason },
             ReadError::Unavailable { reason } => Self::Unavailable { reason },
         }
     }

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use listwatch_api::EventType;
-use listwatch_store::{Change, ChangeBatch, Changes, ChangesError, Revision};
+use listwatch_store::{Change, ChangeBatch, Changes, ChangesError, Follow, Revision};
 use tokio::sync::Notify;
 
 use super::{
@@ -315,8 +315,8 @@ impl Watcher {
             let changes = match &mut cursor.changes {
                 Some(changes) => changes,
                 None => {
-                    let range = self.kind.layout.range();
-                    let opened = self.kind.store.changes(range, cursor.through).await?;
+                    let follow = Follow::new(self.kind.layout.range(), cursor.through);
+                    let opened = self.kind.store.changes(follow).await?;
                     cursor.changes.insert(opened)
                 }
             };

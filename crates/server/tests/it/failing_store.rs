@@ -7,7 +7,7 @@ use std::sync::{
 
 use listwatch_server::Settings;
 use listwatch_store::{
-    Changes, ChangesError, Commit, CommitError, KeyRange, MemoryStore, Page, Read, ReadError,
+    Changes, ChangesError, Commit, CommitError, Follow, MemoryStore, Page, Read, ReadError,
     Revision, Store, StoreFuture,
 };
 use serde_json::json;
@@ -39,12 +39,8 @@ impl Store for FailingStore {
         self.inner.commit(commit)
     }
 
-    fn changes(
-        &self,
-        range: KeyRange,
-        after: Revision,
-    ) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
-        self.inner.changes(range, after)
+    fn changes(&self, follow: Follow) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
+        self.inner.changes(follow)
     }
 
     fn compact(&self, before: Revision) -> StoreFuture<'_, Result<(), CommitError>> {

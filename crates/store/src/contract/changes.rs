@@ -1,16 +1,17 @@
 //! Promises of [`Store::changes`].
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tokio::{task::JoinSet, time::timeout};
 
-use super::script::{
-    cursor, delete, follow, follow_cursor, newest, put, put_together, read_newest, shown_changes,
+use super::{
+    Terms,
+    script::{
+        cursor, delete, follow, follow_cursor, newest, put, put_together, read_newest,
+        shown_changes,
+    },
 };
 use crate::{Change, Entry, KeyRange, Revision, Store};
-
-/// Longer than any store waits before it tells news.
-const LONG: Duration = Duration::from_secs(600);
 
 /// What is written is what is told: each change once, in the order of revisions.
 pub async fn every_change_comes_once_and_in_order(store: &impl Store) {
@@ -38,9 +39,11 @@ pub async fn a_cursor_resumes_from_any_revision(store: &impl Store) {
 }
 
 /// The changes of one commit come in one batch, however many they are.
-pub async fn a_commit_is_never_split(store: &impl Store) {
+pub async fn a_commit_is_never_split(store: &impl Store, terms: &Terms) {
     let start = newest(store).await;
-    let keys: Vec<String> = (0..300).map(|number| format!("{number:03}")).collect();
+    let keys: Vec<String> = (0..terms.commit_operations_max)
+        .map(|number| format!("{number:03}"))
+        .collect();
     let pairs: Vec<_> = keys.iter().map(|key| (key.as_str(), "x")).collect();
     for _ in 0..10 {
         put_together(store, &pairs).await;
@@ -99,12 +102,12 @@ pub async fn only_the_range_is_followed(store: &impl Store) {
 }
 
 /// A cursor learns how far it is even when the changes are none of its business.
-pub async fn progress_is_told_of_changes_outside_the_range(store: &impl Store) {
+pub async fn progress_is_told_of_changes_outside_the_range(store: &impl Store, terms: &Terms) {
     let start = newest(store).await;
     let mut cursor = cursor(store, KeyRange::prefix("/a/"), start).await;
     for _ in 0..3 {
         let revision = put(store, "/b/1", "x").await;
-        let batch = timeout(LONG, cursor.next()).await;
+        let batch = timeout(terms.patience, cursor.next()).await;
         let batch = batch.expect("progress comes").expect("changes are kept");
         assert_eq!(batch.through, revision);
         assert!(batch.changes.is_empty());
@@ -112,33 +115,35 @@ pub async fn progress_is_told_of_changes_outside_the_range(store: &impl Store) {
 }
 
 /// A cursor that has everything waits.
-pub async fn nothing_comes_while_nothing_happens(store: &impl Store) {
+pub async fn nothing_comes_while_nothing_happens(store: &impl Store, terms: &Terms) {
     let last = put(store, "a", "x").await;
     let mut cursor = cursor(store, KeyRange::all(), last).await;
-    let nothing = timeout(LONG, cursor.next()).await;
+    let nothing = timeout(terms.quiet, cursor.next()).await;
     assert!(nothing.is_err(), "{nothing:?}");
 }
 
 /// A commit ends the wait of a cursor.
-pub async fn a_waiting_cursor_is_woken<S: Store>(store: &Arc<S>) {
+pub async fn a_waiting_cursor_is_woken<S: Store>(store: &Arc<S>, terms: &Terms) {
     let start = newest(&**store).await;
     let mut cursor = cursor(&**store, KeyRange::all(), start).await;
     let waiting = tokio::spawn(async move { cursor.next().await });
     tokio::task::yield_now().await;
     let revision = put(&**store, "a", "x").await;
-    let batch = timeout(LONG, waiting).await.expect("the cursor wakes");
+    let batch = timeout(terms.patience, waiting)
+        .await
+        .expect("the cursor wakes");
     let batch = batch.expect("it does not panic").expect("it is kept");
     assert_eq!(batch.through, revision);
     assert_eq!(shown_changes(&batch.changes), [format!("a=x@{revision}")]);
 }
 
 /// A cursor from a later revision tells nothing up to it, and everything after.
-pub async fn a_cursor_in_the_future_begins_after_it(store: &impl Store) {
+pub async fn a_cursor_in_the_future_begins_after_it(store: &impl Store, terms: &Terms) {
     let future = Revision::new(newest(store).await.get() + 3);
     let mut cursor = cursor(store, KeyRange::all(), future).await;
     for _ in 0..3 {
         put(store, "a", "early").await;
-        let nothing = timeout(LONG, cursor.next()).await;
+        let nothing = timeout(terms.quiet, cursor.next()).await;
         assert!(nothing.is_err(), "{nothing:?}");
     }
     let revision = put(store, "a", "late").await;

@@ -4,30 +4,31 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::script::{cursor, delete, follow_cursor, newest, put, read_newest, shown_changes};
+use super::{
+    Terms,
+    script::{cursor, delete, follow_cursor, newest, put, read_newest, shown_changes},
+};
 use crate::{Change, Changes, Commit, Condition, KeyRange, Put, Revision, Store, Write};
 
-const LIFETIME: Duration = Duration::from_secs(60);
-
-/// How late an end may come.
-const LATE_MAX: Duration = Duration::from_secs(5);
-
 /// Never early, and late by seconds at the most.
-pub async fn a_value_ends_after_its_lifetime(store: &impl Store) {
-    let written = put_for(store, "a", LIFETIME).await;
+pub async fn a_value_ends_after_its_lifetime(store: &impl Store, terms: &Terms) {
+    let written = put_for(store, "a", terms.lifetime).await;
     let begun = Instant::now();
     let mut cursor = cursor(store, KeyRange::all(), written).await;
-    sleep(LIFETIME - Duration::from_secs(1)).await;
+    sleep(terms.lifetime / 2).await;
     assert_eq!(read_newest(store).await.entries.len(), 1);
     next_change(cursor.as_mut()).await;
     let age = begun.elapsed();
-    assert!(age >= LIFETIME && age <= LIFETIME + LATE_MAX, "{age:?}");
+    assert!(
+        age >= terms.lifetime && age <= terms.lifetime + terms.late_max,
+        "{age:?}"
+    );
     assert!(read_newest(store).await.entries.is_empty());
 }
 
 /// The end of a value has a revision of its own and tells what it removed.
-pub async fn an_end_is_an_ordinary_change(store: &impl Store) {
-    let written = put_for(store, "a", LIFETIME).await;
+pub async fn an_end_is_an_ordinary_change(store: &impl Store, terms: &Terms) {
+    let written = put_for(store, "a", terms.lifetime).await;
     let last = put(store, "b", "stays").await;
     let mut cursor = cursor(store, KeyRange::all(), last).await;
     let change = next_change(cursor.as_mut()).await;
@@ -39,35 +40,35 @@ pub async fn an_end_is_an_ordinary_change(store: &impl Store) {
 }
 
 /// A value written again ends its own lifetime after the second write.
-pub async fn another_write_begins_a_new_lifetime(store: &impl Store) {
-    put_for(store, "a", LIFETIME).await;
-    sleep(LIFETIME / 2).await;
-    let rewritten = put_for(store, "a", LIFETIME).await;
+pub async fn another_write_begins_a_new_lifetime(store: &impl Store, terms: &Terms) {
+    put_for(store, "a", terms.lifetime).await;
+    sleep(terms.lifetime / 2).await;
+    let rewritten = put_for(store, "a", terms.lifetime).await;
     let begun = Instant::now();
     let mut cursor = cursor(store, KeyRange::all(), rewritten).await;
     let change = next_change(cursor.as_mut()).await;
-    assert!(begun.elapsed() >= LIFETIME, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() >= terms.lifetime, "{:?}", begun.elapsed());
     let previous = change.previous.expect("there was a value");
     assert_eq!(previous.revision, rewritten);
 }
 
 /// A lifetime is the value's, not the key's.
-pub async fn a_write_without_a_lifetime_stays(store: &impl Store) {
-    put_for(store, "a", LIFETIME).await;
-    put_for(store, "b", LIFETIME).await;
+pub async fn a_write_without_a_lifetime_stays(store: &impl Store, terms: &Terms) {
+    put_for(store, "a", terms.lifetime).await;
+    put_for(store, "b", terms.lifetime).await;
     put(store, "a", "stays").await;
     delete(store, "b").await;
     let last = put(store, "b", "stays").await;
     let mut cursor = cursor(store, KeyRange::all(), last).await;
-    let nothing = timeout(LIFETIME * 10, cursor.next()).await;
+    let nothing = timeout(terms.lifetime * 2 + terms.late_max, cursor.next()).await;
     assert!(nothing.is_err(), "{nothing:?}");
 }
 
 /// Whatever the order of the writes, the shortest lifetime ends first.
-pub async fn values_end_in_the_order_of_their_ends(store: &impl Store) {
-    put_for(store, "late", LIFETIME * 3).await;
-    put_for(store, "early", LIFETIME).await;
-    let last = put_for(store, "middle", LIFETIME * 2).await;
+pub async fn values_end_in_the_order_of_their_ends(store: &impl Store, terms: &Terms) {
+    put_for(store, "late", terms.lifetime * 3).await;
+    put_for(store, "early", terms.lifetime).await;
+    let last = put_for(store, "middle", terms.lifetime * 2).await;
     let mut cursor = cursor(store, KeyRange::all(), last).await;
     for (number, key) in ["early", "middle", "late"].iter().enumerate() {
         let change = next_change(cursor.as_mut()).await;
@@ -77,11 +78,11 @@ pub async fn values_end_in_the_order_of_their_ends(store: &impl Store) {
 }
 
 /// Each of many has its own revision, so that a follower may resume between any two.
-pub async fn many_values_may_end_together(store: &impl Store) {
+pub async fn many_values_may_end_together(store: &impl Store, terms: &Terms) {
     const VALUES: u64 = 300;
     let start = newest(store).await;
     for number in 0..VALUES {
-        put_for(store, &format!("{number:03}"), LIFETIME).await;
+        put_for(store, &format!("{number:03}"), terms.lifetime).await;
     }
     let last = Revision::new(start.get() + 2 * VALUES);
     let written = Revision::new(start.get() + VALUES);

@@ -1,7 +1,7 @@
 //! Short words for what the promises do to a store.
 
 use crate::{
-    Change, Changes, Commit, CommitError, Condition, Key, KeyRange, Operation, Page, Read,
+    Change, Changes, Commit, CommitError, Condition, Follow, Key, KeyRange, Operation, Page, Read,
     ReadError, Revision, Store, Write,
 };
 
@@ -74,7 +74,7 @@ pub fn shown(page: &Page) -> Vec<String> {
 
 /// A cursor on a range.
 pub async fn cursor(store: &impl Store, range: KeyRange, after: Revision) -> Box<dyn Changes> {
-    let cursor = store.changes(range, after).await;
+    let cursor = store.changes(Follow::new(range, after)).await;
     cursor.expect("the changes are kept")
 }
 

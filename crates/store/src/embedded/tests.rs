@@ -74,12 +74,15 @@ async fn commit_together(
 
 #[tokio::test(start_paused = true)]
 async fn a_simulated_disk_keeps_the_contract() {
-    contract::run(async || open(&SimulatedDisk::new(1)).await).await;
+    contract::run(contract::Terms::paused(), async || {
+        open(&SimulatedDisk::new(1)).await
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn followers_that_read_the_disk_keep_the_contract() {
-    contract::run(async || {
+    contract::run(contract::Terms::paused(), async || {
         let disk = Arc::new(SimulatedDisk::new(1));
         let options = EmbeddedOptions {
             tail_bytes: 0,
@@ -95,7 +98,7 @@ async fn followers_that_read_the_disk_keep_the_contract() {
 async fn files_keep_the_contract() {
     let place = tempfile::tempdir().unwrap();
     let number = std::cell::Cell::new(0);
-    contract::run(async || {
+    contract::run(contract::Terms::paused(), async || {
         number.set(number.get() + 1);
         let directory = place.path().join(number.get().to_string());
         let directory = Arc::new(Directory::create(directory).unwrap());

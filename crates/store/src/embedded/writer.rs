@@ -372,7 +372,7 @@ impl Writer {
                 tracing::error!(%error, "the log cannot be written any more; reading goes on");
                 let reason = format!("writing has ended after a failure of the disk: {error}");
                 self.failed = Some(reason.clone());
-                CommitError::Unavailable { reason }
+                CommitError::Unknown { reason }
             }
         }
     }

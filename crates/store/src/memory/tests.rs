@@ -3,7 +3,7 @@ use crate::contract::{self, script};
 
 #[tokio::test(start_paused = true)]
 async fn memory_keeps_the_contract() {
-    contract::run(async || MemoryStore::new()).await;
+    contract::run(contract::Terms::paused(), async || MemoryStore::new()).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -32,7 +32,7 @@ async fn history_beyond_its_age_is_forgotten() {
     let new = script::put(&store, "a", "2").await;
     assert!(
         store
-            .changes(KeyRange::all(), Revision::ZERO)
+            .changes(Follow::new(KeyRange::all(), Revision::ZERO))
             .await
             .is_err()
     );

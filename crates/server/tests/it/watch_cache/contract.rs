@@ -11,7 +11,7 @@ use listwatch_server::{
     },
 };
 use listwatch_store::{
-    Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Entry, Key, KeyRange,
+    Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Entry, Follow, Key, KeyRange,
     MemoryStore, Page, Read, ReadError, Revision, Store, StoreFuture, Write, contract,
 };
 
@@ -24,22 +24,26 @@ async fn a_cache_without_history_keeps_the_contract_of_a_store() {
         group_log_events_max: 1,
         ..CacheLimits::default()
     };
-    contract::run(async || ThroughCache::new(limits).await).await;
+    contract::run(contract::Terms::paused(), async || {
+        ThroughCache::new(limits).await
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cache_with_history_reads_and_follows_as_a_store_does() {
+    let terms = &contract::Terms::paused();
     let make = async || Arc::new(ThroughCache::new(CacheLimits::default()).await);
     contract::read::an_old_revision_is_read_as_it_was(&*make().await).await;
     contract::read::pages_at_one_revision_make_one_list(&*make().await).await;
     contract::read::a_future_revision_is_refused(&*make().await).await;
     contract::changes::every_change_comes_once_and_in_order(&*make().await).await;
     contract::changes::a_cursor_resumes_from_any_revision(&*make().await).await;
-    contract::changes::a_commit_is_never_split(&*make().await).await;
+    contract::changes::a_commit_is_never_split(&*make().await, terms).await;
     contract::changes::a_change_tells_what_it_replaced(&*make().await).await;
     contract::changes::only_the_range_is_followed(&*make().await).await;
-    contract::changes::a_waiting_cursor_is_woken(&make().await).await;
-    contract::changes::a_cursor_in_the_future_begins_after_it(&*make().await).await;
+    contract::changes::a_waiting_cursor_is_woken(&make().await, terms).await;
+    contract::changes::a_cursor_in_the_future_begins_after_it(&*make().await, terms).await;
     contract::changes::a_dropped_wait_loses_nothing(&*make().await).await;
     contract::changes::many_followers_see_the_same_order(&make().await).await;
     contract::changes::an_acknowledged_commit_is_seen_by_reads_and_cursors(&*make().await).await;
@@ -100,11 +104,8 @@ impl Store for ThroughCache {
         })
     }
 
-    fn changes(
-        &self,
-        range: KeyRange,
-        after: Revision,
-    ) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
+    fn changes(&self, follow: Follow) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
+        let Follow { range, after, .. } = follow;
         Box::pin(async move {
             let everything = Interest::everything_in(Area::Everywhere);
             // A cursor on the forgotten past is refused at once.
@@ -255,6 +256,7 @@ fn read_error(error: CacheError) -> ReadError {
             newest: current,
         },
         CacheError::Expired { requested, oldest } => ReadError::Compacted { requested, oldest },
+        CacheError::Overloaded { reason } => ReadError::Overloaded { reason },
         CacheError::Unavailable { .. } | CacheError::Overlapping { .. } => ReadError::Unavailable {
             reason: error.to_string(),
         },

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use listwatch_store::{
-    ChangeBatch, Changes, ChangesError, Commit, CommitError, KeyRange, MemoryStore, Page, Read,
-    ReadError, Revision, Store, StoreFuture,
+    ChangeBatch, Changes, ChangesError, Commit, CommitError, Follow, KeyRange, MemoryStore, Page,
+    Read, ReadError, Revision, Store, StoreFuture,
 };
 use tokio::sync::watch;
 
@@ -49,14 +49,10 @@ impl Store for GatedStore {
         self.inner.commit(commit)
     }
 
-    fn changes(
-        &self,
-        range: KeyRange,
-        after: Revision,
-    ) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
+    fn changes(&self, follow: Follow) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
         Box::pin(async move {
-            let follows_everything = range == KeyRange::prefix("/registry/");
-            let inner = self.inner.changes(range, after).await?;
+            let follows_everything = follow.range == KeyRange::prefix("/registry/");
+            let inner = self.inner.changes(follow).await?;
             if !follows_everything {
                 return Ok(inner);
             }

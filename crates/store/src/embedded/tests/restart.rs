@@ -1,7 +1,7 @@
 //! What a store still knows when it is opened again.
 
 use super::*;
-use crate::{Put, contract::script};
+use crate::{KeyRange, Put, contract::script};
 
 #[tokio::test(start_paused = true)]
 async fn a_follower_goes_on_across_a_restart() {
