@@ -194,10 +194,10 @@ async fn a_failed_sync_ends_writing_but_not_reading() {
     let store = open(&disk).await;
     let revision = script::put(&store, "a", "1").await;
     disk.fail_syncs();
-    let lost = script::put_if(&store, "a", Condition::Any, "2").await;
-    assert!(matches!(lost, Err(CommitError::Unknown { .. })), "{lost:?}");
-    let refused = script::put_if(&store, "a", Condition::Any, "2").await;
-    assert!(matches!(refused, Err(CommitError::Unavailable { .. })));
+    for _ in 0..2 {
+        let refused = script::put_if(&store, "a", Condition::Any, "2").await;
+        assert!(matches!(refused, Err(CommitError::Unavailable { .. })));
+    }
     assert_eq!(script::newest(&store).await, revision);
     assert_eq!(
         script::follow(&store, Revision::ZERO, revision).await.len(),
