@@ -1,5 +1,6 @@
 //! The `listwatch` command.
 
+mod etcd;
 mod kubeconfig;
 mod logging;
 mod serve;
@@ -44,7 +45,9 @@ Try it:
   kubectl create configmap a --from-literal=x=1   in another terminal; no configuration needed
   listwatch watch configmaps -o diff              what changes, as it changes
 
-  listwatch serve --memory --listen 127.0.0.1:0   a throw-away server on a free port, for tests";
+  listwatch serve --memory --listen 127.0.0.1:0   a throw-away server on a free port, for tests
+  listwatch serve --etcd http://h1:2379,http://h2:2379,http://h3:2379
+                                                  one of several servers in front of etcd";
 
 fn main() -> ExitCode {
     let CommandLine { command, serve } = CommandLine::parse();

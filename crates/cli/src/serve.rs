@@ -1,9 +1,10 @@
 //! `listwatch serve`: chooses a store, starts the server, waits for the signal to stop.
 
-use std::{io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{future, io::Write, net::SocketAddr, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::value_parser;
+use listwatch_etcd_store::EtcdOptions;
 use listwatch_server::{RunningServer, Settings};
 use listwatch_store::{EmbeddedOptions, EmbeddedStore, MemoryHistory, MemoryStore, Store};
 use tokio::{
@@ -11,7 +12,11 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-use crate::{kubeconfig, logging::LogFormat};
+use crate::{
+    etcd::{self, EtcdIdentity},
+    kubeconfig,
+    logging::LogFormat,
+};
 
 /// What `listwatch serve` may be told.
 #[derive(clap::Args)]
@@ -33,6 +38,29 @@ pub(crate) struct Arguments {
     /// Keep everything in memory and forget it at the end
     #[arg(long)]
     memory: bool,
+
+    /// Keep everything in an etcd cluster, which other servers may share: the addresses of its
+    /// members
+    #[arg(long, value_name = "URL,URL,...", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["memory", "data"])]
+    etcd: Vec<String>,
+
+    /// What all keys in etcd begin with
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "/registry",
+        requires = "etcd"
+    )]
+    etcd_prefix: String,
+
+    #[command(flatten)]
+    etcd_identity: EtcdIdentity,
+
+    /// Seconds of history that etcd keeps at the least, and twice that at the most; 0 leaves
+    /// compaction to somebody else. The servers agree who does it
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "etcd")]
+    etcd_compaction_seconds: u64,
 
     /// Write a kubeconfig that points at this server
     #[arg(long, value_name = "FILE")]
@@ -71,17 +99,36 @@ pub(crate) struct Arguments {
 #[tokio::main]
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     refuse_open_network(arguments.listen)?;
-    let store = open_store(&arguments).await?;
+    let opened = open_store(&arguments).await?;
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         let address = arguments.listen;
         format!("cannot listen on {address}; choose another address with --listen")
     })?;
-    let server = RunningServer::start(listener, store, settings(&arguments)).await?;
+    let server = RunningServer::start(listener, opened.store, settings(&arguments)).await?;
     announce(&server, &arguments)?;
-    stop_signal().await?;
+    let ended = tokio::select! {
+        stopped = stop_signal() => stopped,
+        reason = opened.lost => Err(anyhow!(reason)),
+    };
     tracing::info!("shutting down: finishing what is in flight");
     server.shutdown().await;
-    Ok(())
+    ended
+}
+
+/// A store, and what tells when it cannot be used any longer.
+struct Opened {
+    store: Arc<dyn Store>,
+    lost: Pin<Box<dyn Future<Output = String> + Send>>,
+}
+
+impl Opened {
+    /// A store that stays what it is.
+    fn lasting(store: impl Store) -> Self {
+        Self {
+            store: Arc::new(store),
+            lost: Box::pin(future::pending()),
+        }
+    }
 }
 
 /// Nothing is open to the network without TLS and authentication.
@@ -96,17 +143,33 @@ fn refuse_open_network(address: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-async fn open_store(arguments: &Arguments) -> Result<Arc<dyn Store>> {
+async fn open_store(arguments: &Arguments) -> Result<Opened> {
     if arguments.memory {
-        return Ok(Arc::new(MemoryStore::with_history(memory_history(
-            arguments,
-        ))));
+        let history = memory_history(arguments);
+        return Ok(Opened::lasting(MemoryStore::with_history(history)));
+    }
+    if !arguments.etcd.is_empty() {
+        return open_etcd(arguments).await;
     }
     let directory = &arguments.data;
     let store = EmbeddedStore::open_directory(directory, embedded_options(arguments))
         .await
         .with_context(|| format!("cannot open the data directory {}", directory.display()))?;
-    Ok(Arc::new(store))
+    Ok(Opened::lasting(store))
+}
+
+async fn open_etcd(arguments: &Arguments) -> Result<Opened> {
+    let options = EtcdOptions {
+        connection: arguments.etcd_identity.settings(&arguments.etcd)?,
+        keys: etcd::keys_under(&arguments.etcd_prefix)?,
+        compaction: etcd::compaction(arguments.etcd_compaction_seconds),
+    };
+    let store = Arc::new(etcd::open_patiently(&options).await?);
+    let watched = Arc::clone(&store);
+    Ok(Opened {
+        store,
+        lost: Box::pin(async move { watched.lost().await }),
+    })
 }
 
 fn memory_history(arguments: &Arguments) -> MemoryHistory {
@@ -149,6 +212,12 @@ fn hint(url: &str, arguments: &Arguments) -> String {
     };
     let kept = if arguments.memory {
         "data: in memory, gone when the server stops".to_owned()
+    } else if !arguments.etcd.is_empty() {
+        let members = arguments.etcd.join(", ");
+        format!(
+            "data: in etcd at {members}, under {}",
+            arguments.etcd_prefix
+        )
     } else {
         format!("data: {}", arguments.data.display())
     };

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::{Client, Error, client::Repeat, wire};
 
 const GRANT: &str = "/etcdserverpb.Lease/LeaseGrant";
 const REVOKE: &str = "/etcdserverpb.Lease/LeaseRevoke";
+const TIME_TO_LIVE: &str = "/etcdserverpb.Lease/LeaseTimeToLive";
 const KEEP_ALIVE: &str = "/etcdserverpb.Lease/LeaseKeepAlive";
 
 /// Names a lease.
@@ -54,6 +57,20 @@ impl Client {
         match u64::try_from(answer.ttl) {
             Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
             Ok(0) | Err(_) => Err(Error::LeaseNotFound),
+        }
+    }
+
+    /// The keys that live by a lease.
+    pub async fn lease_keys(&self, lease: LeaseId) -> Result<Vec<Bytes>, Error> {
+        let question = wire::LeaseTimeToLiveRequest {
+            id: lease.get(),
+            keys: true,
+        };
+        let answer: wire::LeaseTimeToLiveResponse =
+            self.call(TIME_TO_LIVE, question, Repeat::Harmless).await?;
+        match answer.ttl {
+            ..0 => Err(Error::LeaseNotFound),
+            0.. => Ok(answer.keys),
         }
     }
 

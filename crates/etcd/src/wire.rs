@@ -290,6 +290,23 @@ pub(crate) struct LeaseRequest {
 }
 
 #[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct LeaseTimeToLiveRequest {
+    #[prost(int64, tag = "1")]
+    pub(crate) id: i64,
+    #[prost(bool, tag = "2")]
+    pub(crate) keys: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct LeaseTimeToLiveResponse {
+    /// Negative when there is no such lease.
+    #[prost(int64, tag = "3")]
+    pub(crate) ttl: i64,
+    #[prost(bytes = "bytes", repeated, tag = "5")]
+    pub(crate) keys: Vec<Bytes>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
 pub(crate) struct LeaseKeepAliveResponse {
     /// Not positive when there is no such lease.
     #[prost(int64, tag = "3")]

@@ -47,7 +47,7 @@ impl Terms {
         Self {
             quiet: Duration::from_millis(300),
             patience: Duration::from_secs(20),
-            lifetime: Duration::from_secs(2),
+            lifetime: Duration::from_secs(1),
             late_max: Duration::from_secs(5),
             commit_operations_max: 100,
         }

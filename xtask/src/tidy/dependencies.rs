@@ -11,10 +11,15 @@ struct Rule {
     tests_use: &'static [&'static str],
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     rule("listwatch-api", &[], &[]),
     rule("listwatch-store", &[], &[]),
     rule("listwatch-etcd", &[], &[]),
+    rule(
+        "listwatch-etcd-store",
+        &["listwatch-store", "listwatch-etcd"],
+        &[],
+    ),
     rule(
         "listwatch-server",
         &["listwatch-api", "listwatch-store"],
@@ -34,6 +39,8 @@ const RULES: [Rule; 10] = [
         &[
             "listwatch-api",
             "listwatch-store",
+            "listwatch-etcd",
+            "listwatch-etcd-store",
             "listwatch-server",
             "listwatch",
         ],

@@ -60,7 +60,7 @@ pub async fn a_write_without_a_lifetime_stays(store: &impl Store, terms: &Terms)
     delete(store, "b").await;
     let last = put(store, "b", "stays").await;
     let mut cursor = cursor(store, KeyRange::all(), last).await;
-    let nothing = timeout(terms.lifetime * 2 + terms.late_max, cursor.next()).await;
+    let nothing = timeout(terms.lifetime + terms.late_max, cursor.next()).await;
     assert!(nothing.is_err(), "{nothing:?}");
 }
 
