@@ -16,7 +16,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use listwatch::{
-    Bound, Decoder, HandlerOptions, KubernetesSource, SharedInformer, source::kubernetes::Transport,
+    Bound, Decoder, HandlerOptions, KubernetesSource, SharedInformer,
+    source::kubernetes::{SeveralServers, Transport},
 };
 
 use self::{
@@ -47,9 +48,16 @@ pub(crate) struct Arguments {
     /// Only objects with these fields, such as spec.nodeName=node-1
     #[arg(long)]
     field_selector: Option<String>,
-    /// The API to watch, without authentication
-    #[arg(short, long, value_name = "URL", conflicts_with = "kubeconfig")]
-    server: Option<String>,
+    /// The API to watch, without authentication. Several addresses of one API, separated by
+    /// commas, stand in for one another: while one of them answers, nothing is missed
+    #[arg(
+        short,
+        long,
+        value_name = "URL,…",
+        value_delimiter = ',',
+        conflicts_with = "kubeconfig"
+    )]
+    server: Vec<String>,
     /// How to reach the cluster; without it $KUBECONFIG, ~/.kube/config, the pod's own service
     /// account, or http://127.0.0.1:8080
     #[arg(long, value_name = "FILE")]
@@ -72,7 +80,9 @@ const EXAMPLES: &str = "\
 Examples:
   listwatch watch configmaps                      what happens in the default namespace
   listwatch watch pods -A -l app=web -o diff      what changes in the pods of one application
-  listwatch watch deploy.apps -n shop -o json | jq .object.status.readyReplicas";
+  listwatch watch deploy.apps -n shop -o json | jq .object.status.readyReplicas
+  listwatch watch nodes -s http://10.0.0.1:8080,http://10.0.0.2:8080
+                                                  goes on at one server when the other dies";
 
 /// Prints events until Ctrl-C.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -83,12 +93,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 async fn watch(arguments: &Arguments) -> Result<()> {
-    let config = arguments.config().await?;
-    let url = config.cluster_url.clone();
-    let client = Client::try_from(config)?;
-    let kind = kind::find(&client, &arguments.resource).await;
-    let kind = kind.with_context(|| format!("cannot watch at {url}"))?;
-    let source = arguments.source(client, &kind);
+    let place = arguments.place().await?;
+    let kind = kind::find(&place.client, &arguments.resource).await;
+    let kind = kind.with_context(|| format!("cannot watch at {}", place.name))?;
+    let source = arguments.source(place.client, &kind);
     let informer = SharedInformer::builder(Arc::new(source), Decoder::raw())
         .name(kind.resource.plural)
         .on_error(|error| eprintln!("warning: {error}; trying again"))
@@ -117,14 +125,27 @@ async fn watch(arguments: &Arguments) -> Result<()> {
     }
 }
 
+/// The API that is watched.
+struct Place {
+    client: Client,
+    /// Its addresses, for people.
+    name: String,
+}
+
 impl Arguments {
-    async fn config(&self) -> Result<Config> {
-        if let Some(server) = &self.server {
-            let url = server.parse();
-            return Ok(Config::new(url.with_context(|| {
-                format!("{server:?} is not a URL, such as {LOCAL_SERVER}")
-            })?));
+    async fn place(&self) -> Result<Place> {
+        if self.server.is_empty() {
+            let config = self.config().await?;
+            let name = config.cluster_url.to_string();
+            let client = Client::try_from(config)?;
+            return Ok(Place { client, name });
         }
+        let client = SeveralServers::new(&self.server)?.client()?;
+        let name = self.server.join(", ");
+        Ok(Place { client, name })
+    }
+
+    async fn config(&self) -> Result<Config> {
         let options = KubeConfigOptions::default();
         if let Some(file) = &self.kubeconfig {
             let kubeconfig = Kubeconfig::read_from(file)?;

@@ -18,9 +18,12 @@ struct Watch {
 
 impl Watch {
     fn start(server: &Server, arguments: &[&str]) -> Self {
+        Self::start_at(&format!("http://{}", server.address), arguments)
+    }
+
+    fn start_at(servers: &str, arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_listwatch"))
-            .args(["watch", "--server"])
-            .arg(format!("http://{}", server.address))
+            .args(["watch", "--server", servers])
             .args(arguments)
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -83,6 +86,20 @@ async fn each_change_is_a_line() {
 }
 
 #[tokio::test]
+async fn of_several_servers_one_that_answers_is_watched() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(directory.path());
+    let client = Client::new(&format!("http://{}", server.address)).unwrap();
+    create(&client, "color", json!({})).await;
+    let here = format!("http://{}", server.address);
+    let nobody = "http://127.0.0.1:1,http://127.0.0.1:2";
+    let mut by_commas = Watch::start_at(&format!("{nobody},{here}"), &["cm"]);
+    assert_eq!(by_commas.line().await, "ADDED     default/color   @");
+    let mut repeated = Watch::start_at(&here, &["cm", "--server", nobody]);
+    assert_eq!(repeated.line().await, "ADDED     default/color   @");
+}
+
+#[tokio::test]
 async fn a_diff_shows_only_what_changed() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path());
@@ -133,14 +150,15 @@ async fn what_cannot_be_watched_is_said_with_what_to_do() {
         "{unknown}"
     );
     assert!(unknown.contains("kubectl api-resources"), "{unknown}");
-    let nobody = vec![
-        "pods".into(),
-        "--server".into(),
-        "http://127.0.0.1:1".into(),
-    ];
-    let nobody = said(nobody).await;
+    let server = |url: &str| vec!["pods".into(), "--server".into(), url.into()];
+    let nobody = said(server("http://127.0.0.1:1,http://127.0.0.1:2")).await;
     assert!(
-        nobody.contains("cannot watch at http://127.0.0.1:1"),
+        nobody.contains("cannot watch at http://127.0.0.1:1, http://127.0.0.1:2"),
         "{nobody}"
+    );
+    let no_url = said(server("localhost:8080")).await;
+    assert!(
+        no_url.contains(r#""localhost:8080" is not the URL of a server"#),
+        "{no_url}"
     );
 }

@@ -6,6 +6,7 @@
 mod failure;
 mod list;
 mod request;
+mod several_servers;
 mod watch;
 mod web_socket;
 
@@ -19,6 +20,8 @@ use crate::{
     lister_watcher::{BoxFuture, EventStream, ListOptions, ListStream, WatchOptions},
     wire::LabelPool,
 };
+
+pub use self::several_servers::{AddressError, SeveralServers};
 
 /// The objects of one kind in a Kubernetes cluster: all of them, those of one namespace, or those
 /// that selectors choose.

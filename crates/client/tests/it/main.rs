@@ -12,3 +12,4 @@ mod proxy;
 mod real_server;
 mod recording;
 mod reflector;
+mod several_servers;

@@ -29,6 +29,16 @@ impl RealServer {
         self.server.address()
     }
 
+    /// Stops at once, as a crash would.
+    pub(crate) fn kill(self) {
+        self.server.abort();
+    }
+
+    /// Stops in good order.
+    pub(crate) async fn shut_down(self) {
+        self.server.shutdown().await;
+    }
+
     pub(crate) fn client(&self) -> Client {
         client_of(self.address())
     }

@@ -50,7 +50,9 @@ fn beginning(body: &[u8]) -> String {
 }
 
 /// The error and what caused it, outermost first.
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+pub(super) fn chain<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }
 
@@ -62,7 +64,7 @@ fn is_refused(error: &kube::Error) -> bool {
 }
 
 /// Most errors repeat the text of their cause: what is said already is not said again.
-fn reasons(error: &kube::Error) -> String {
+pub(super) fn reasons(error: &kube::Error) -> String {
     chain(error).fold(String::new(), |said, error| {
         let text = error.to_string();
         match said.contains(&text) {
