@@ -21,6 +21,9 @@ const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kub
 /// The address under which programs inside a cluster expect the API.
 const SERVICE_ADDRESS: &str = "10.0.0.1";
 
+/// How often other servers may be faster with one of them. Then something else is wrong.
+const ATTEMPTS_MAX: usize = 16;
+
 /// Creates, in one commit, whatever of it is missing.
 pub(crate) async fn run(
     registry: &Registry,
@@ -28,6 +31,29 @@ pub(crate) async fn run(
     settings: &Settings,
     address: SocketAddr,
 ) -> Result<(), StartError> {
+    for _ in 0..ATTEMPTS_MAX {
+        let operations = missing(registry, store, settings, address).await?;
+        if operations.is_empty() {
+            return Ok(());
+        }
+        match store.commit(Commit { operations }).await {
+            Ok(_) => return Ok(()),
+            // Another server on the same store was faster, perhaps with a part of it.
+            Err(CommitError::Conflict { .. }) => {}
+            Err(error) => return Err(StartError::Store(error.to_string())),
+        }
+    }
+    let reason = "what every cluster has comes and goes".to_owned();
+    Err(StartError::Store(reason))
+}
+
+/// What is to be written so that nothing is missing.
+async fn missing(
+    registry: &Registry,
+    store: &dyn Store,
+    settings: &Settings,
+    address: SocketAddr,
+) -> Result<Vec<Operation>, StartError> {
     let mut operations = Vec::new();
     for (resource, namespace, mut object) in first_objects(address) {
         let definition = registry
@@ -47,21 +73,13 @@ pub(crate) async fn run(
             namespace,
             (&settings.clock, &settings.random),
         );
-        let write = Write::put(object::to_canonical(&object));
         operations.push(Operation {
             key,
             condition: Condition::Absent,
-            write,
+            write: Write::put(object::to_canonical(&object)),
         });
     }
-    if operations.is_empty() {
-        return Ok(());
-    }
-    match store.commit(Commit { operations }).await {
-        // Another server on the same store was faster.
-        Ok(_) | Err(CommitError::Conflict { .. }) => Ok(()),
-        Err(error) => Err(StartError::Store(error.to_string())),
-    }
+    Ok(operations)
 }
 
 async fn exists(store: &dyn Store, key: &Key) -> Result<bool, StartError> {

@@ -1,12 +1,14 @@
 //! Objects to bytes to the store.
 //!
-//! A change is a function from the stored object to the next one. It is tried again, on what is
-//! stored by then, whenever another writer was faster.
+//! A change is a function from what is stored to what is next. It is tried on what the cache has,
+//! and again on what the store has whenever another writer was faster. Nothing is refused, and
+//! nothing left as it is, on the word of the cache alone.
 
 mod deletion;
 mod key_layout;
 mod managed_fields;
 mod metadata;
+mod stored;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,6 +21,8 @@ use listwatch_store::{
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
+use crate::watch_cache::KindCache;
+
 pub(crate) use deletion::{
     Deletion, decide as decide_deletion, is_complete as deletion_is_complete,
 };
@@ -27,17 +31,20 @@ pub(crate) use managed_fields::{
     Applied, ApplyError, Conflict, FieldTracker, OnConflict, Owners, keep_reset, manager_name,
 };
 pub(crate) use metadata::{carry_over, metadata, metadata_mut, stamp_new, text as metadata_text};
+pub(crate) use stored::{Current, Stored, unreadable};
 
 /// How long one write may take with all its retries. Then the client hears of it and may try again.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
 
-/// What a change makes of a stored object.
+/// What a change makes of what is stored.
 #[derive(Debug)]
 pub(crate) enum Next {
     /// This object.
     Put(Value),
     /// Nothing: it is removed. The object is what the client is told.
     Remove(Value),
+    /// Nothing: a value that nobody can read is removed.
+    Discard,
     /// It stays as it is.
     Keep,
 }
@@ -45,7 +52,8 @@ pub(crate) enum Next {
 /// What a change did.
 #[derive(Debug)]
 pub(crate) struct Changed {
-    /// The object afterwards, or its last state when it was removed: canonical bytes.
+    /// The object afterwards, or its last state when it was removed: canonical bytes. Empty when
+    /// nobody could read what was removed.
     pub bytes: Bytes,
     /// The revision that the object has now; `None` for one that a dry run did not create.
     pub revision: Option<Revision>,
@@ -60,7 +68,7 @@ impl Changed {
     }
 }
 
-/// A stored object as a tree.
+/// An object in canonical bytes as a tree.
 pub(crate) fn parse(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).expect("canonical bytes are JSON")
 }
@@ -74,6 +82,8 @@ pub(crate) enum Outcome {
     Updated,
     /// It is gone.
     Removed,
+    /// It is gone, and nobody could read what it was.
+    Discarded,
 }
 
 /// Whether a write is meant.
@@ -100,14 +110,33 @@ pub(crate) struct Committer {
 }
 
 /// Where and how one write lands.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Destination {
     /// The object's key.
     pub key: Key,
+    /// Its kind, and what is known of it without asking the store.
+    pub cache: KindCache,
     /// How long it lives untouched; `None` for ever.
     pub lifetime: Option<Duration>,
     /// Whether it is written at all.
     pub persistence: Persistence,
+}
+
+/// How far what a change starts from can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// The cache had it: it may have been overtaken, which a commit finds out.
+    Stale,
+    /// The store said so.
+    Fresh,
+}
+
+/// What a change comes down to.
+enum Plan {
+    /// All is well as it is.
+    Keep(Changed),
+    /// This is to be written, and told.
+    Write(Write, Bytes, Outcome),
 }
 
 impl Committer {
@@ -115,119 +144,125 @@ impl Committer {
         Self { store }
     }
 
-    /// Changes the object at a key, as often as it takes to be the one that was applied.
+    /// Changes what is stored under a key, as often as it takes to be the one that was applied.
     pub(crate) async fn change(
         &self,
         destination: &Destination,
-        mut change: impl FnMut(Option<&Current>) -> Result<Next, Status>,
+        mut change: impl FnMut(&Stored) -> Result<Next, Status>,
     ) -> Result<Changed, Status> {
         let deadline = Instant::now() + WRITE_TIMEOUT;
-        let mut current = self.read(&destination.key).await?;
+        let (mut stored, mut trust) = self.origin(destination).await?;
         loop {
-            let next = change(current.as_ref())?;
-            let attempt = self.attempt(destination, current.as_ref(), next);
-            match timeout_at(deadline, attempt).await {
-                Err(_) => {
-                    return Err(Status::timeout(
-                        "the write took too long; try again",
-                        Some(1),
-                    ));
+            let plan = change(&stored).map(|next| plan(destination, &stored, next));
+            let is_proven_by_commit =
+                matches!(plan, Ok(Plan::Write(..))) && destination.is_durable();
+            if trust == Trust::Stale && !is_proven_by_commit {
+                let fresh = self.read(&destination.cache, &destination.key).await?;
+                trust = Trust::Fresh;
+                if fresh.revision() != stored.revision() {
+                    stored = fresh;
+                    continue;
                 }
+            }
+            let attempt = match plan? {
+                Plan::Keep(changed) => return Ok(changed),
+                Plan::Write(write, bytes, outcome) => {
+                    self.attempt(destination, &stored, (write, bytes, outcome))
+                }
+            };
+            match timeout_at(deadline, attempt).await {
+                Err(_) => return Err(too_slow()),
                 Ok(Attempt::Done(changed)) => return Ok(changed),
                 Ok(Attempt::Failed(status)) => return Err(status),
                 Ok(Attempt::Overtaken(entry)) => {
-                    current = entry.map(Current::decode).transpose()?
+                    stored = Stored::decode(&destination.cache, entry);
+                    trust = Trust::Fresh;
                 }
             }
         }
     }
 
-    /// The newest state of one object, straight from the store.
-    pub(crate) async fn read(&self, key: &Key) -> Result<Option<Current>, Status> {
+    /// Stores an object under a key that must be free; `None` when it is not.
+    pub(crate) async fn create(
+        &self,
+        destination: &Destination,
+        object: &Value,
+    ) -> Result<Option<Changed>, Status> {
+        let stored = match destination.persistence {
+            // The commit itself finds out.
+            Persistence::Durable => Stored::Absent,
+            Persistence::DryRun => self.read(&destination.cache, &destination.key).await?,
+        };
+        if stored.revision().is_some() {
+            return Ok(None);
+        }
+        let bytes = Bytes::from(object::to_canonical(object));
+        let write = destination.put(bytes.clone());
+        let attempt = self.attempt(destination, &stored, (write, bytes, Outcome::Created));
+        let deadline = Instant::now() + WRITE_TIMEOUT;
+        match timeout_at(deadline, attempt).await {
+            Err(_) => Err(too_slow()),
+            Ok(Attempt::Done(changed)) => Ok(Some(changed)),
+            Ok(Attempt::Overtaken(_)) => Ok(None),
+            Ok(Attempt::Failed(status)) => Err(status),
+        }
+    }
+
+    /// What is stored under a key of this kind, straight from the store.
+    pub(crate) async fn read(&self, cache: &KindCache, key: &Key) -> Result<Stored, Status> {
         let read = Read::newest(KeyRange::single(key));
-        let page = self
-            .store
-            .read(read)
-            .await
-            .map_err(|error| read_failed(&error))?;
-        page.entries
-            .into_iter()
-            .next()
-            .map(Current::decode)
-            .transpose()
+        let page = self.store.read(read).await;
+        let page = page.map_err(|error| read_failed(&error))?;
+        Ok(Stored::decode(cache, page.entries.into_iter().next()))
+    }
+
+    /// What a change is tried on first: what the cache has, else what the store has.
+    async fn origin(&self, destination: &Destination) -> Result<(Stored, Trust), Status> {
+        if let Some(current) = Current::cached(&destination.cache, &destination.key) {
+            return Ok((Stored::Object(current), Trust::Stale));
+        }
+        let stored = self.read(&destination.cache, &destination.key).await?;
+        Ok((stored, Trust::Fresh))
     }
 
     async fn attempt(
         &self,
         destination: &Destination,
-        current: Option<&Current>,
-        next: Next,
+        stored: &Stored,
+        (write, bytes, outcome): (Write, Bytes, Outcome),
     ) -> Attempt {
-        let outcome = match (&next, current) {
-            (Next::Remove(_), _) => Outcome::Removed,
-            (_, None) => Outcome::Created,
-            (_, Some(_)) => Outcome::Updated,
-        };
-        let (write, bytes) = match (next, current) {
-            (Next::Keep, Some(current)) => return unchanged(current),
-            (Next::Keep, None) => unreachable!("a change that keeps nothing is refused earlier"),
-            (Next::Put(object), current) => {
-                let bytes = Bytes::from(object::to_canonical(&object));
-                if let Some(current) = current.filter(|current| current.stored.value == bytes) {
-                    return unchanged(current);
-                }
-                let put = Put {
-                    value: bytes.clone(),
-                    lifetime: destination.lifetime,
-                };
-                (Write::Put(put), bytes)
-            }
-            (Next::Remove(object), _) => (Write::Delete, object::to_canonical(&object).into()),
-        };
-        if destination.persistence == Persistence::DryRun {
-            let revision = current.map(|current| current.stored.revision);
-            return Attempt::Done(Changed {
+        let revision = stored.revision();
+        let done = |revision| {
+            Attempt::Done(Changed {
                 bytes,
                 revision,
                 outcome,
-            });
+            })
+        };
+        if !destination.is_durable() {
+            return done(revision);
         }
-        let condition = current.map_or(Condition::Absent, |current| {
-            Condition::Unchanged(current.stored.revision)
-        });
+        let condition = revision.map_or(Condition::Absent, Condition::Unchanged);
         let commit = Commit::one(destination.key.clone(), condition, write);
         match self.store.commit(commit).await {
-            Ok(revision) => {
-                let told = match (outcome, current) {
-                    (Outcome::Removed, Some(current)) => current.stored.revision,
-                    _ => revision,
-                };
-                Attempt::Done(Changed {
-                    bytes,
-                    revision: Some(told),
-                    outcome,
-                })
-            }
+            Ok(_) if matches!(outcome, Outcome::Removed | Outcome::Discarded) => done(revision),
+            Ok(written) => done(Some(written)),
             Err(CommitError::Conflict { current, .. }) => Attempt::Overtaken(current),
             Err(error) => Attempt::Failed(commit_failed(&error)),
         }
     }
 }
 
-/// The object that a change starts from.
-#[derive(Debug)]
-pub(crate) struct Current {
-    /// Its bytes and revision.
-    pub stored: Entry,
-    /// Its content.
-    pub object: Value,
-}
+impl Destination {
+    fn is_durable(&self) -> bool {
+        self.persistence == Persistence::Durable
+    }
 
-impl Current {
-    fn decode(stored: Entry) -> Result<Self, Status> {
-        let object = serde_json::from_slice(&stored.value)
-            .map_err(|error| Status::internal(&format!("a stored object is damaged: {error}")))?;
-        Ok(Self { stored, object })
+    fn put(&self, value: Bytes) -> Write {
+        Write::Put(Put {
+            value,
+            lifetime: self.lifetime,
+        })
     }
 }
 
@@ -238,16 +273,36 @@ enum Attempt {
     Failed(Status),
 }
 
-fn unchanged(current: &Current) -> Attempt {
-    let Entry {
-        value, revision, ..
-    } = &current.stored;
-    let (bytes, revision) = (value.clone(), Some(*revision));
-    Attempt::Done(Changed {
-        bytes,
-        revision,
-        outcome: Outcome::Updated,
-    })
+/// What has to be written so that `next` follows what is stored.
+fn plan(destination: &Destination, stored: &Stored, next: Next) -> Plan {
+    let current = match stored {
+        Stored::Object(current) => Some(current),
+        Stored::Absent | Stored::Unreadable(_) => None,
+    };
+    match (next, current) {
+        (Next::Keep, Some(current)) => Plan::Keep(current.unchanged()),
+        (Next::Keep, None) => unreachable!("a change that keeps nothing is refused earlier"),
+        (Next::Remove(object), _) => {
+            let bytes = object::to_canonical(&object).into();
+            Plan::Write(Write::Delete, bytes, Outcome::Removed)
+        }
+        (Next::Discard, _) => Plan::Write(Write::Delete, Bytes::new(), Outcome::Discarded),
+        (Next::Put(object), current) => {
+            let bytes = Bytes::from(object::to_canonical(&object));
+            let outcome = match current {
+                Some(current) if current.is_stored_as(&bytes) => {
+                    return Plan::Keep(current.unchanged());
+                }
+                Some(_) => Outcome::Updated,
+                None => Outcome::Created,
+            };
+            Plan::Write(destination.put(bytes.clone()), bytes, outcome)
+        }
+    }
+}
+
+fn too_slow() -> Status {
+    Status::timeout("the write took too long; try again", Some(1))
 }
 
 fn read_failed(error: &ReadError) -> Status {

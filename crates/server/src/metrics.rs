@@ -64,6 +64,7 @@ pub(crate) struct Metrics {
     expired_watches: Family<KindLabels, Counter>,
     returned_objects: Family<KindLabels, Counter>,
     objects: Family<KindLabels, Gauge>,
+    unreadable: Family<KindLabels, Gauge>,
     revision: Gauge,
 }
 
@@ -116,6 +117,7 @@ impl Metrics {
             expired_watches: Family::default(),
             returned_objects: Family::default(),
             objects: Family::default(),
+            unreadable: Family::default(),
             revision: Gauge::default(),
         };
         metrics.register();
@@ -181,6 +183,8 @@ impl Metrics {
             "Objects stored",
             &self.objects,
         );
+        let help = "Values stored that cannot be decoded, and are left out";
+        add(all, "listwatch_unreadable_objects", help, &self.unreadable);
         let help = "The newest resourceVersion that the watch cache has seen";
         add(
             all,
@@ -231,6 +235,13 @@ impl Metrics {
         self.objects
             .get_or_create(labels)
             .set(i64::try_from(objects).unwrap_or(i64::MAX));
+    }
+
+    /// How many values of a kind cannot be decoded now.
+    pub(crate) fn count_unreadable(&self, labels: &KindLabels, values: usize) {
+        self.unreadable
+            .get_or_create(labels)
+            .set(i64::try_from(values).unwrap_or(i64::MAX));
     }
 
     /// How far the watch cache is.

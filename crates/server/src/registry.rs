@@ -10,6 +10,7 @@ mod conversion;
 mod decode;
 mod definition;
 mod kind_table;
+mod stored_value;
 
 pub use decode::{DecodeError, Expected, FieldProblem, Home};
 pub use definition::{
@@ -18,6 +19,7 @@ pub use definition::{
     Subresource, Verb,
 };
 pub use kind_table::storage_version_hash;
+pub use stored_value::{Form, Unreadable, ValueReader};
 
 const BUILTIN_KINDS: &str = include_str!("registry/builtin/kinds.txt");
 const BUILTIN_SCHEMA: [&str; 25] = [

@@ -15,7 +15,7 @@ use crate::{
     listener,
     metrics::{KindLabels, Metrics},
     openapi::OpenApi,
-    registry::{Definition, Lifetime, Persistence as Kept, Registry, Verb},
+    registry::{Definition, Lifetime, Persistence as Kept, Registry, ValueReader, Verb},
     request::ResourceRequest,
     settings::Settings,
     watch_cache::{KindCache, KindLayout, WatchCaches},
@@ -145,18 +145,19 @@ impl Server {
         request: &ResourceRequest,
         name: &str,
         persistence: Persistence,
-    ) -> Destination {
+    ) -> Result<Destination, Status> {
         let definition = &request.definition;
         let lifetime = match definition.lifetime {
             Lifetime::Events => Some(self.settings.event_lifetime),
             Lifetime::Unlimited => None,
         };
         let key = object_key(definition, request.namespace.as_deref(), name);
-        Destination {
+        Ok(Destination {
             key,
+            cache: self.cache(definition)?,
             lifetime,
             persistence,
-        }
+        })
     }
 
     /// Brings the numbers up to date that are only read when somebody looks.
@@ -164,15 +165,17 @@ impl Server {
         self.metrics.reached(self.caches.revision().get());
         for definition in self.registry.definitions() {
             if let Some(cache) = self.caches.kind(&definition.storage_prefix) {
+                let labels = KindLabels::new(definition);
+                self.metrics.count_objects(&labels, cache.latest().len());
                 self.metrics
-                    .count_objects(&KindLabels::new(definition), cache.latest().len());
+                    .count_unreadable(&labels, cache.unreadable_len());
             }
         }
     }
 }
 
 /// One layout for each storage prefix; versions of one kind share it.
-fn layouts(registry: &Registry) -> Vec<KindLayout> {
+fn layouts(registry: &Arc<Registry>) -> Vec<KindLayout> {
     let mut layouts: Vec<KindLayout> = Vec::new();
     // A kind that is listed though none of it is kept, such as component statuses, is empty.
     let listed = registry
@@ -192,7 +195,10 @@ fn layouts(registry: &Registry) -> Vec<KindLayout> {
             .iter()
             .filter(|it| it.storage_prefix == prefix);
         let fields = sharing.flat_map(|it| &it.selectable_fields);
-        layouts.push(KindLayout::new(prefix.clone(), definition.scope, fields));
+        let layout = KindLayout::new(prefix.clone(), definition.scope, fields);
+        let reader = ValueReader::new(registry, &prefix);
+        let reader = reader.expect("the prefix is that of a kind");
+        layouts.push(layout.with_reader(reader));
     }
     layouts
 }

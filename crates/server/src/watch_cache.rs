@@ -18,6 +18,7 @@ mod kind_layout;
 mod kind_writer;
 mod snapshot;
 mod term_index;
+mod unreadable;
 mod view;
 mod watcher;
 
@@ -36,6 +37,7 @@ pub use interest::{Area, Interest};
 pub use kind_cache::{KindCache, KindStats};
 pub use kind_layout::KindLayout;
 pub use snapshot::{Selection, Snapshot};
+pub use unreadable::UnreadableValue;
 pub use watcher::{WatchBatch, WatchError, WatchEvent, Watcher, WatcherStage};
 
 /// Requests to add or remove a kind that may wait; further ones wait to be accepted.

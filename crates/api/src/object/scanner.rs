@@ -1,15 +1,15 @@
 //! Finds places in canonical JSON in one pass, without building anything.
 //!
-//! It trusts nothing: any bytes give places or an error, in time linear in their number and in
-//! space that only the given paths decide.
+//! It trusts nothing: any bytes give places in valid JSON or an error, in time linear in their
+//! number and in space that only the given paths decide.
 
 use std::ops::Range;
 
 use super::stored::{LayoutError, MemberPath};
 
-/// Arrays and objects inside one another, at the most; what `serde_json` accepts. Beyond it the
-/// object is refused.
-const DEPTH_MAX: u32 = 128;
+/// Arrays and objects inside one another in a member, at the most; what `serde_json` accepts
+/// around which the object itself stands. Beyond it the object is refused.
+const DEPTH_MAX: u32 = 126;
 /// Selectable fields of one kind, at the most: one bit each. Further ones are never found.
 pub(super) const FIELDS_MAX: usize = 64;
 
@@ -30,6 +30,10 @@ pub(super) struct Places {
 
 /// Finds the places in the object, and the values of these fields.
 pub(super) fn scan(bytes: &[u8], paths: &[MemberPath]) -> Result<Places, LayoutError> {
+    let text = std::str::from_utf8(bytes);
+    text.map_err(|error| LayoutError::NotCanonical {
+        offset: error.valid_up_to(),
+    })?;
     let paths = &paths[..paths.len().min(FIELDS_MAX)];
     let mut scanner = Scanner {
         bytes,
@@ -99,6 +103,8 @@ impl Scanner<'_> {
                         self.places.version_at = self.at;
                     }
                     b"labels" if self.peek() == Some(b'{') => self.labels()?,
+                    // The store's revision is it, and takes its place.
+                    b"resourceVersion" => return Err(self.unexpected()),
                     _ => self.value(candidates, 2)?,
                 }
                 if self.ends(b'}')? {
@@ -188,49 +194,61 @@ impl Scanner<'_> {
     }
 
     fn skip_nested(&mut self) -> Result<(), LayoutError> {
-        // One bit for each open bracket, the innermost lowest: set for an object.
-        let mut open: u128 = 0;
-        let mut depth = 0;
+        let mut nesting = Nesting::default();
         loop {
             match self.peek() {
-                Some(b'"') => {
-                    self.text()?;
-                    continue;
-                }
+                Some(b'"') => self.text().map(|_| ())?,
                 Some(bracket @ (b'{' | b'[')) => {
-                    if depth == DEPTH_MAX {
-                        return Err(LayoutError::TooDeep);
+                    nesting.open(bracket)?;
+                    self.at += 1;
+                    if !self.skip_if(nesting.closing()) {
+                        self.name_inside(&nesting)?;
+                        continue;
                     }
-                    depth += 1;
-                    open = open << 1 | u128::from(bracket == b'{');
+                    nesting.close();
                 }
-                Some(bracket @ (b'}' | b']')) => {
-                    if (open & 1 == 1) != (bracket == b'}') {
-                        return Err(self.unexpected());
-                    }
-                    depth -= 1;
-                    open >>= 1;
-                }
-                Some(_) => {}
-                None => return Err(self.unexpected()),
+                _ => self.skip_literal()?,
             }
-            self.at += 1;
-            if depth == 0 {
+            if self.skip_closings(&mut nesting)? {
                 return Ok(());
             }
         }
     }
 
+    /// After a value: whether nothing is open any more. Else another value follows.
+    fn skip_closings(&mut self, nesting: &mut Nesting) -> Result<bool, LayoutError> {
+        while nesting.depth > 0 {
+            if self.skip_if(b',') {
+                self.name_inside(nesting)?;
+                return Ok(false);
+            }
+            self.expect(nesting.closing())?;
+            nesting.close();
+        }
+        Ok(true)
+    }
+
+    /// Passes the name that stands before a value in an object.
+    fn name_inside(&mut self, nesting: &Nesting) -> Result<(), LayoutError> {
+        match nesting.closing() {
+            b'}' => self.name().map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
     fn skip_literal(&mut self) -> Result<(), LayoutError> {
-        let length = self.bytes[self.at..]
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let length = rest
             .iter()
             .take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
             .count();
-        self.at += length;
-        match length {
-            0 => Err(self.unexpected()),
-            _ => Ok(()),
+        match &rest[..length] {
+            b"true" | b"false" | b"null" => {}
+            number if is_number(number) && is_finite(number) => {}
+            _ => return Err(self.unexpected()),
         }
+        self.at += length;
+        Ok(())
     }
 
     /// Passes `"name":` and tells where the name is.
@@ -246,16 +264,24 @@ impl Scanner<'_> {
         let begin = self.at;
         loop {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let Some(length) = find_quote_or_backslash(rest) else {
+            let Some(length) = find_special(rest) else {
                 self.at = self.bytes.len();
                 return Err(self.unexpected());
             };
             self.at += length;
-            if self.bytes[self.at] == b'"' {
-                self.at += 1;
-                return Ok(begin..self.at - 1);
+            match rest[length..] {
+                [b'"', ..] => {
+                    self.at += 1;
+                    return Ok(begin..self.at - 1);
+                }
+                [
+                    b'\\',
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't',
+                    ..,
+                ] => self.at += 2,
+                [b'\\', b'u', ref digits @ ..] if is_character(digits) => self.at += 6,
+                _ => return Err(self.unexpected()),
             }
-            self.at += 2;
         }
     }
 
@@ -291,17 +317,102 @@ impl Scanner<'_> {
     }
 }
 
-/// Where the first of the two is, looked for in eight bytes at a time: values are mostly text.
-fn find_quote_or_backslash(bytes: &[u8]) -> Option<usize> {
+/// The brackets that are open around a place.
+#[derive(Default)]
+struct Nesting {
+    /// One bit for each, the innermost lowest: set for an object.
+    open: u128,
+    depth: u32,
+}
+
+impl Nesting {
+    fn open(&mut self, bracket: u8) -> Result<(), LayoutError> {
+        if self.depth == DEPTH_MAX {
+            return Err(LayoutError::TooDeep);
+        }
+        self.depth += 1;
+        self.open = self.open << 1 | u128::from(bracket == b'{');
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.depth -= 1;
+        self.open >>= 1;
+    }
+
+    /// The bracket that closes the innermost.
+    fn closing(&self) -> u8 {
+        match self.open & 1 {
+            1 => b'}',
+            _ => b']',
+        }
+    }
+}
+
+/// Whether four digits of an escape begin this and name a character by themselves.
+fn is_character(digits: &[u8]) -> bool {
+    let is_surrogate = matches!(
+        digits,
+        [b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]
+    );
+    !is_surrogate
+        && digits
+            .get(..4)
+            .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Whether the text is a number by the rules of JSON.
+fn is_number(text: &[u8]) -> bool {
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = digits(text);
+    if whole == 0 || (whole > 1 && text[0] == b'0') {
+        return false;
+    }
+    let mut rest = &text[whole..];
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let length = digits(fraction);
+        if length == 0 {
+            return false;
+        }
+        rest = &fraction[length..];
+    }
+    match rest {
+        [] => true,
+        [b'e' | b'E', b'+' | b'-', exponent @ ..] | [b'e' | b'E', exponent @ ..] => {
+            !exponent.is_empty() && digits(exponent) == exponent.len()
+        }
+        _ => false,
+    }
+}
+
+/// Whether a number is one that every parser can hold.
+fn is_finite(number: &[u8]) -> bool {
+    /// Numbers of so many digits, without an exponent, are always finite.
+    const DIGITS_FINITE: usize = 300;
+    let is_plain = number.len() <= DIGITS_FINITE && !number.iter().any(u8::is_ascii_alphabetic);
+    is_plain
+        || std::str::from_utf8(number)
+            .ok()
+            .and_then(|text| text.parse::<f64>().ok())
+            .is_some_and(f64::is_finite)
+}
+
+/// Where the first quote, backslash or control character is, looked for in eight bytes at a time:
+/// values are mostly text.
+fn find_special(bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let found = zero_bytes(word ^ repeated(b'"')) | zero_bytes(word ^ repeated(b'\\'));
+        let found = zero_bytes(word ^ repeated(b'"'))
+            | zero_bytes(word ^ repeated(b'\\'))
+            | control_bytes(word);
         if found != 0 {
             return Some(index * 8 + (found.trailing_zeros() / 8) as usize);
         }
     }
-    let special = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    let special = rest.iter().position(special);
     special.map(|index| words.len() * 8 + index)
 }
 
@@ -312,4 +423,9 @@ const fn repeated(byte: u8) -> u64 {
 /// Has the highest bit set in the lowest byte that is zero, and in no byte below it.
 const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(repeated(1)) & !word & repeated(0x80)
+}
+
+/// The same for the lowest byte below a space.
+const fn control_bytes(word: u64) -> u64 {
+    word.wrapping_sub(repeated(0x20)) & !word & repeated(0x80)
 }

@@ -264,6 +264,16 @@ impl Status {
             .with_cause(StatusCause::new("", what, ""))
     }
 
+    /// What is stored under a key cannot be decoded, in the words of Kubernetes and with the way
+    /// out.
+    pub fn corrupt_object(key: &str, revision: u64, why: &str) -> Self {
+        Self::internal(&format!(
+            "StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, \
+             AdditionalErrorMsg: object not decodable revision={revision}: {why}; it can be \
+             deleted by its name"
+        ))
+    }
+
     /// A refusal that Kubernetes answers with 500 and without a reason.
     pub fn unclassified(message: impl Into<String>) -> Self {
         Self::failure(500, None, message)

@@ -6,6 +6,7 @@ use super::decode::normalize;
 use super::{Conversion, Registry};
 
 mod autoscaling;
+mod custom_definitions;
 mod events;
 mod metrics;
 
@@ -26,6 +27,22 @@ impl Registry {
                 let type_name = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler";
                 self.finish(members, "autoscaling/v2", type_name);
             }
+        }
+    }
+
+    /// Turns an object that Kubernetes stores in a version that nobody serves any more into one
+    /// of a served version. Others stay as they are.
+    pub fn modernize(object: &mut Value) {
+        let text = |member| object.get(member).and_then(Value::as_str);
+        let is_old = (text("apiVersion"), text("kind"))
+            == (
+                Some(custom_definitions::OLD),
+                Some("CustomResourceDefinition"),
+            );
+        if let Value::Object(members) = object
+            && is_old
+        {
+            custom_definitions::to_first(members);
         }
     }
 

@@ -37,6 +37,9 @@ pub struct Definition {
     pub persistence: Persistence,
     /// The beginning of all its keys in the store, such as `/registry/configmaps/`.
     pub storage_prefix: Box<str>,
+    /// The `apiVersion`s, beside the served ones, in which others may have stored its objects: of
+    /// the same shape, under another name.
+    pub also_stored_as: Vec<Box<str>>,
     /// Tells clients whether the stored form changed; absent when nothing is stored.
     pub storage_version_hash: Option<Box<str>>,
     /// How its stored form becomes this version and back.

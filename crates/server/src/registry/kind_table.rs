@@ -132,6 +132,7 @@ impl<'a> Reader<'a> {
             field_refusal: FieldRefusal::NamesTheKnown,
             persistence: Persistence::Stored,
             storage_prefix: format!("/registry/{resource}/").into(),
+            also_stored_as: Vec::new(),
             storage_version_hash: Some(storage_version_hash(self.group, self.version, kind)),
             conversion: Conversion::None,
             schema: self.schema.find(&format!("{}.{kind}", self.types)),
@@ -162,6 +163,7 @@ impl<'a> Reader<'a> {
                 let hash = storage_version_hash(group, version, &definition.kind);
                 definition.storage_version_hash = Some(hash);
             }
+            ("also", api_versions) => definition.also_stored_as = split_list(api_versions),
             ("conversion", name) => definition.conversion = parse_conversion(name)?,
             ("generation", name) => definition.generation = parse_generation(name)?,
             ("names", name) => definition.naming = parse_naming(name)?,

@@ -28,18 +28,105 @@ fn groups_and_versions_exist_when_a_kind_of_them_does() {
     assert!(!registry.version_exists("autoscaling", "v3"));
 }
 
+/// Where Kubernetes keeps its objects, but for `/registry/`: its own tests name these paths.
+const KEPT_UNDER: [(&str, &str); 64] = [
+    ("configmaps", "configmaps"),
+    ("endpoints", "services/endpoints"),
+    ("events", "events"),
+    ("limitranges", "limitranges"),
+    ("namespaces", "namespaces"),
+    ("nodes", "minions"),
+    ("persistentvolumeclaims", "persistentvolumeclaims"),
+    ("persistentvolumes", "persistentvolumes"),
+    ("pods", "pods"),
+    ("podtemplates", "podtemplates"),
+    ("replicationcontrollers", "controllers"),
+    ("resourcequotas", "resourcequotas"),
+    ("secrets", "secrets"),
+    ("serviceaccounts", "serviceaccounts"),
+    ("services", "services/specs"),
+    ("apiservices", "apiregistration.k8s.io/apiservices"),
+    ("controllerrevisions", "controllerrevisions"),
+    ("daemonsets", "daemonsets"),
+    ("deployments", "deployments"),
+    ("replicasets", "replicasets"),
+    ("statefulsets", "statefulsets"),
+    ("events", "events"),
+    ("horizontalpodautoscalers", "horizontalpodautoscalers"),
+    ("horizontalpodautoscalers", "horizontalpodautoscalers"),
+    ("cronjobs", "cronjobs"),
+    ("jobs", "jobs"),
+    ("certificatesigningrequests", "certificatesigningrequests"),
+    ("clustertrustbundles", "clustertrustbundles"),
+    ("podcertificaterequests", "podcertificaterequests"),
+    ("ingressclasses", "ingressclasses"),
+    ("ingresses", "ingress"),
+    ("ipaddresses", "ipaddresses"),
+    ("networkpolicies", "networkpolicies"),
+    ("servicecidrs", "servicecidrs"),
+    ("poddisruptionbudgets", "poddisruptionbudgets"),
+    ("clusterrolebindings", "clusterrolebindings"),
+    ("clusterroles", "clusterroles"),
+    ("rolebindings", "rolebindings"),
+    ("roles", "roles"),
+    ("csidrivers", "csidrivers"),
+    ("csinodes", "csinodes"),
+    ("csistoragecapacities", "csistoragecapacities"),
+    ("storageclasses", "storageclasses"),
+    ("volumeattachments", "volumeattachments"),
+    ("volumeattributesclasses", "volumeattributesclasses"),
+    ("mutatingadmissionpolicies", "mutatingadmissionpolicies"),
+    (
+        "mutatingadmissionpolicybindings",
+        "mutatingadmissionpolicybindings",
+    ),
+    (
+        "mutatingwebhookconfigurations",
+        "mutatingwebhookconfigurations",
+    ),
+    ("validatingadmissionpolicies", "validatingadmissionpolicies"),
+    (
+        "validatingadmissionpolicybindings",
+        "validatingadmissionpolicybindings",
+    ),
+    (
+        "validatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+    ),
+    (
+        "customresourcedefinitions",
+        "apiextensions.k8s.io/customresourcedefinitions",
+    ),
+    ("priorityclasses", "priorityclasses"),
+    ("leases", "leases"),
+    ("runtimeclasses", "runtimeclasses"),
+    ("endpointslices", "endpointslices"),
+    ("deviceclasses", "deviceclasses"),
+    ("devicetaintrules", "devicetaintrules"),
+    ("resourceclaims", "resourceclaims"),
+    ("resourceclaimtemplates", "resourceclaimtemplates"),
+    ("resourceslices", "resourceslices"),
+    ("flowschemas", "flowschemas"),
+    ("prioritylevelconfigurations", "prioritylevelconfigurations"),
+    ("storageversionmigrations", "storageversionmigrations"),
+];
+
 #[test]
-fn keys_are_laid_out_as_in_etcd() {
-    let prefix = |group, resource| definition(group, "v1", resource).storage_prefix.clone();
-    assert_eq!(&*prefix("", "pods"), "/registry/pods/");
-    assert_eq!(&*prefix("", "nodes"), "/registry/minions/");
-    assert_eq!(&*prefix("", "services"), "/registry/services/specs/");
-    assert_eq!(&*prefix("", "endpoints"), "/registry/services/endpoints/");
-    assert_eq!(&*prefix("events.k8s.io", "events"), "/registry/events/");
-    assert_eq!(
-        &*prefix("apiregistration.k8s.io", "apiservices"),
-        "/registry/apiregistration.k8s.io/apiservices/"
-    );
+fn every_stored_kind_is_kept_where_kubernetes_keeps_it() {
+    let registry = Registry::builtin();
+    let stored = registry
+        .definitions()
+        .iter()
+        .filter(|definition| definition.persistence == Persistence::Stored);
+    let found: Vec<(&str, &str)> = stored
+        .map(|definition| (&*definition.resource, &*definition.storage_prefix))
+        .collect();
+    let expected = KEPT_UNDER.map(|(resource, kept)| (resource, format!("/registry/{kept}/")));
+    let expected: Vec<(&str, &str)> = expected
+        .iter()
+        .map(|(resource, prefix)| (*resource, prefix.as_str()))
+        .collect();
+    assert_eq!(found, expected);
 }
 
 #[test]

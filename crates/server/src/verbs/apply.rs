@@ -17,6 +17,7 @@ use super::{
     part::Part,
     patch::finish,
     submitted::{self, Submitted},
+    update::change_or_create,
 };
 use crate::{
     admission,
@@ -40,10 +41,12 @@ pub(super) async fn apply(
     let validation = options.write.field_validation;
     let (configuration, warnings) = decode(request, body, validation)?;
     let name = request.object_name();
-    let destination = server.destination(request, name, options.write.dry_run.into());
-    let may_create = match part {
-        Part::Main => admission::namespace_accepts(server, request, name).await,
-        _ => Err(Status::not_found(request.group_resource(), name)),
+    let destination = server.destination(request, name, options.write.dry_run.into())?;
+    let may_create = || async {
+        match part {
+            Part::Main => admission::namespace_accepts(server, request, name).await,
+            _ => Err(Status::not_found(request.group_resource(), name)),
+        }
     };
     let tracker = submitted::field_tracker(server, request, &options.write);
     let application = Application {
@@ -57,19 +60,12 @@ pub(super) async fn apply(
             false => OnConflict::Refuse,
         },
     };
-    let changed = server
-        .committer
-        .change(&destination, |current| match current {
-            Some(current) => application.to_object(current),
-            None => {
-                may_create.clone()?;
-                application.to_nothing()
-            }
-        })
-        .await?;
+    let changing = |current: &Current| application.to_object(current);
+    let creating = || application.to_nothing();
+    let changed = change_or_create(server, &destination, changing, (may_create, creating)).await?;
     let code = match changed.outcome {
         Outcome::Created => StatusCode::CREATED,
-        Outcome::Updated | Outcome::Removed => StatusCode::OK,
+        _ => StatusCode::OK,
     };
     Ok(accept.changed(server, (part, &changed), code, &warnings))
 }
@@ -86,7 +82,7 @@ struct Application<'a> {
 impl Application<'_> {
     fn to_object(&self, current: &Current) -> Result<Next, Status> {
         let mut live = current.object.clone();
-        let version = current.stored.revision.to_string();
+        let version = current.revision.to_string();
         metadata_mut(&mut live).insert("resourceVersion".to_owned(), json!(version));
         let Applied { object, owners } = self.applied(Some(&live))?;
         let object = match self.part {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     admission,
-    commit::{Changed, Next, Owners, Persistence, metadata_mut, metadata_text, stamp_new},
+    commit::{Changed, Owners, Persistence, metadata_mut, metadata_text, stamp_new},
     registry::{Persistence as Kept, StatusWriting},
     request::ResourceRequest,
     response::{self, Body},
@@ -148,12 +148,7 @@ async fn put_new(
 ) -> Result<Changed, Status> {
     check(request, object)?;
     let name = metadata_text(object, "name").unwrap_or_default();
-    let destination = server.destination(request, name, persistence);
-    let created = server
-        .committer
-        .change(&destination, |current| match current {
-            None => Ok(Next::Put(object.clone())),
-            Some(_) => Err(Status::already_exists(request.group_resource(), name)),
-        });
-    created.await
+    let destination = server.destination(request, name, persistence)?;
+    let created = server.committer.create(&destination, object).await?;
+    created.ok_or_else(|| Status::already_exists(request.group_resource(), name))
 }

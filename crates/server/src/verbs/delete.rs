@@ -8,11 +8,12 @@ use listwatch_api::{
     GroupKind, GroupResource, Status, StatusDetails,
     write_options::{DeleteOptions, Preconditions, Propagation},
 };
+use listwatch_store::Revision;
 
 use super::{part::Part, submitted};
 use crate::{
     admission,
-    commit::{Changed, Current, Deletion, Next, Outcome, decide_deletion, metadata_text},
+    commit::{Changed, Deletion, Next, Outcome, Stored, decide_deletion, metadata_text},
     registry::DeletionAnswer,
     request::ResourceRequest,
     response::{self, Body},
@@ -29,8 +30,11 @@ pub(crate) async fn delete(
     let options = submitted::delete_options(server, request, &body)?;
     let deleted = remove(server, request, request.object_name(), &options).await?;
     match deleted.outcome {
+        Outcome::Discarded => Ok(accept.status(&removed_status(request, ""))),
         Outcome::Removed if request.definition.deletion_answer == DeletionAnswer::Status => {
-            Ok(accept.status(&removed_status(request, &deleted)))
+            let object = deleted.parse();
+            let uid = metadata_text(&object, "uid").unwrap_or_default();
+            Ok(accept.status(&removed_status(request, uid)))
         }
         outcome => {
             let code = code(outcome, options.propagation);
@@ -42,7 +46,7 @@ pub(crate) async fn delete(
 /// The old way to ask for a cascade is the one in which clients hear that it takes time.
 fn code(outcome: Outcome, propagation: Propagation) -> StatusCode {
     match (outcome, propagation) {
-        (Outcome::Removed, _) => StatusCode::OK,
+        (Outcome::Removed | Outcome::Discarded, _) => StatusCode::OK,
         (_, Propagation::OrphanDependents(false)) => StatusCode::ACCEPTED,
         _ => StatusCode::OK,
     }
@@ -56,14 +60,27 @@ pub(super) async fn remove(
     options: &DeleteOptions,
 ) -> Result<Changed, Status> {
     admission::refuse_to_delete(request, name)?;
-    let destination = server.destination(request, name, options.dry_run.into());
+    let destination = server.destination(request, name, options.dry_run.into())?;
     let now = server.settings.clock.now();
     server
         .committer
-        .change(&destination, |current| {
-            let current =
-                current.ok_or_else(|| Status::not_found(request.group_resource(), name))?;
-            check_preconditions(request.group_kind(), name, current, &options.preconditions)?;
+        .change(&destination, |stored| {
+            let target = Target {
+                kind: request.group_kind(),
+                name,
+            };
+            let current = match stored {
+                Stored::Absent => {
+                    return Err(Status::not_found(request.group_resource(), name));
+                }
+                Stored::Unreadable(value) => {
+                    target.check(None, value.revision, &options.preconditions)?;
+                    return Ok(Next::Discard);
+                }
+                Stored::Object(current) => current,
+            };
+            let uid = metadata_text(&current.object, "uid").unwrap_or_default();
+            target.check(Some(uid), current.revision, &options.preconditions)?;
             Ok(
                 match decide_deletion(&request.definition, &current.object, options, now) {
                     Deletion::Remove => Next::Remove(current.object.clone()),
@@ -75,45 +92,49 @@ pub(super) async fn remove(
         .await
 }
 
-/// Refuses to delete another object, or another state of it, than the client meant.
-fn check_preconditions(
-    kind: GroupKind<'_>,
-    name: &str,
-    current: &Current,
-    wanted: &Preconditions,
-) -> Result<(), Status> {
-    // Kubernetes names the kind, not the resource, in this one conflict.
-    let subject = GroupResource::new(kind.group, kind.kind);
-    let uid = metadata_text(&current.object, "uid").unwrap_or_default();
-    if let Some(wanted) = wanted.uid.as_deref().filter(|wanted| *wanted != uid) {
-        let why = format!(
-            "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The \
-             object might have been deleted and then recreated"
-        );
-        return Err(Status::conflict(subject, name, &why));
-    }
-    let version = current.stored.revision.to_string();
-    if let Some(wanted) = wanted
-        .resource_version
-        .as_deref()
-        .filter(|it| **it != version)
-    {
-        let why = format!(
-            "the ResourceVersion in the precondition ({wanted}) does not match the \
-             ResourceVersion in record ({version}). The object might have been modified"
-        );
-        return Err(Status::conflict(subject, name, &why));
-    }
-    Ok(())
+/// What a client wants deleted.
+struct Target<'a> {
+    kind: GroupKind<'a>,
+    name: &'a str,
 }
 
-fn removed_status(request: &ResourceRequest, deleted: &Changed) -> Status {
-    let object = deleted.parse();
+impl Target<'_> {
+    /// Refuses to delete another object, or another state of it, than the client meant. The uid of
+    /// what cannot be read is never the one that is meant.
+    fn check(
+        &self,
+        uid: Option<&str>,
+        revision: Revision,
+        wanted: &Preconditions,
+    ) -> Result<(), Status> {
+        // Kubernetes names the kind, not the resource, in this one conflict.
+        let subject = GroupResource::new(self.kind.group, self.kind.kind);
+        let conflict = |why: String| Err(Status::conflict(subject, self.name, &why));
+        if let Some(wanted) = wanted.uid.as_deref().filter(|wanted| Some(*wanted) != uid) {
+            let uid = uid.unwrap_or("unknown: it cannot be decoded");
+            return conflict(format!(
+                "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). \
+                 The object might have been deleted and then recreated"
+            ));
+        }
+        let version = revision.to_string();
+        let wanted = wanted.resource_version.as_deref();
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != version) {
+            return conflict(format!(
+                "the ResourceVersion in the precondition ({wanted}) does not match the \
+                 ResourceVersion in record ({version}). The object might have been modified"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn removed_status(request: &ResourceRequest, uid: &str) -> Status {
     Status::success(StatusDetails {
         name: request.object_name().to_owned(),
         group: request.definition.group.to_string(),
         kind: request.definition.resource.to_string(),
-        uid: metadata_text(&object, "uid").unwrap_or_default().to_owned(),
+        uid: uid.to_owned(),
         ..StatusDetails::default()
     })
 }

@@ -7,10 +7,11 @@ use listwatch_api::{Status, list_options::GetOptions};
 
 use super::{list::moment, part::Part};
 use crate::{
+    commit::{object_key, unreadable},
     request::ResourceRequest,
     response::{self, Body},
     server::Server,
-    watch_cache::resource_version,
+    watch_cache::{KindCache, resource_version},
 };
 
 /// Reads one object, or the scale of it.
@@ -26,7 +27,7 @@ pub(crate) async fn get(
     let name = request.object_name();
     let object = snapshot
         .get(request.namespace.as_deref(), name)
-        .ok_or_else(|| Status::not_found(request.group_resource(), name))?;
+        .ok_or_else(|| missing(request, &cache))?;
     let version = resource_version(object.revision());
     Ok(accept.object(
         server,
@@ -34,4 +35,14 @@ pub(crate) async fn get(
         Some(version),
         StatusCode::OK,
     ))
+}
+
+/// Why there is no object: the name is free, or what has it cannot be decoded.
+fn missing(request: &ResourceRequest, cache: &KindCache) -> Status {
+    let name = request.object_name();
+    let key = object_key(&request.definition, request.namespace.as_deref(), name);
+    match cache.unreadable(&key) {
+        Some(value) => unreadable(&value),
+        None => Status::not_found(request.group_resource(), name),
+    }
 }

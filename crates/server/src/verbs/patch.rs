@@ -43,15 +43,15 @@ pub(crate) async fn patch(
     let validation = options.write.field_validation;
     refuse_oddities(&oddities, validation)?;
     let name = request.object_name();
-    let destination = server.destination(request, name, options.write.dry_run.into());
+    let destination = server.destination(request, name, options.write.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options.write);
     let owners = Owners::Changers(&tracker);
     let mut warnings = Vec::new();
     let changed = server
         .committer
-        .change(&destination, |current| {
+        .change(&destination, |stored| {
             let missing = || Status::not_found(request.group_resource(), name);
-            let current = current.ok_or_else(missing)?;
+            let current = stored.object(missing)?;
             let patched = patched(server, (request, part), current, (&patch, validation))?;
             warnings = match validation {
                 FieldValidation::Warn => [oddities.as_slice(), &patched.warnings].concat(),
@@ -70,7 +70,7 @@ fn patched(
     current: &Current,
     (patch, validation): (&Patch, FieldValidation),
 ) -> Result<Submitted, Status> {
-    let version = current.stored.revision.to_string();
+    let version = current.revision.to_string();
     let mut subject = current.object.clone();
     if part == Part::Scale {
         subject = scale::scale_of(&subject);

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     admission,
     commit::{
-        Current, Next, Outcome, Owners, carry_over, deletion_is_complete, metadata_mut,
-        metadata_text,
+        Changed, Current, Destination, Next, Outcome, Owners, Stored, carry_over,
+        deletion_is_complete, metadata_mut, metadata_text,
     },
     registry::{PutToMissing, PutWithoutVersion},
     request::ResourceRequest,
@@ -38,25 +38,41 @@ pub(crate) async fn update(
         submitted::decode(server, request, &body, options.field_validation)?;
     submitted::refuse_other_name(request, &object)?;
     let name = request.object_name();
-    let destination = server.destination(request, name, options.dry_run.into());
+    let destination = server.destination(request, name, options.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options);
     let owners = Owners::Changers(&tracker);
-    let may_create = may_create(server, request).await;
-    let changed = server
-        .committer
-        .change(&destination, |current| match current {
-            Some(current) => replace(owners, (request, part), current, object.clone()),
-            None => {
-                may_create.clone()?;
-                put_to_missing(server, request, owners, object.clone())
-            }
-        })
-        .await?;
+    let replacing = |current: &Current| replace(owners, (request, part), current, object.clone());
+    let creating = || put_to_missing(server, request, owners, object.clone());
+    let may_create = || may_create(server, request);
+    let changed = change_or_create(server, &destination, replacing, (may_create, creating)).await?;
     let code = match changed.outcome {
         Outcome::Created => StatusCode::CREATED,
-        Outcome::Updated | Outcome::Removed => StatusCode::OK,
+        _ => StatusCode::OK,
     };
     Ok(accept.changed(server, (part, &changed), code, &warnings))
+}
+
+/// Changes what is there or creates what is not. Whether it may be created is asked only then.
+pub(super) async fn change_or_create<F: Future<Output = Result<(), Status>>>(
+    server: &Server,
+    destination: &Destination,
+    mut change: impl FnMut(&Current) -> Result<Next, Status>,
+    (may_create, mut create): (impl FnOnce() -> F, impl FnMut() -> Result<Next, Status>),
+) -> Result<Changed, Status> {
+    let mut is_missing = false;
+    let found = server.committer.change(destination, |stored| {
+        is_missing = matches!(stored, Stored::Absent);
+        change(stored.object(Status::unknown_resource)?)
+    });
+    match found.await {
+        Err(_) if is_missing => may_create().await?,
+        done => return done,
+    }
+    let created = server.committer.change(destination, |stored| match stored {
+        Stored::Absent => create(),
+        there => change(there.object(Status::unknown_resource)?),
+    });
+    created.await
 }
 
 /// What a replacement makes of the stored object.
@@ -86,7 +102,7 @@ pub(super) fn settle(
     carry_over(definition, &current.object, &mut next);
     admission::apply_defaults(definition, &mut next);
     owners.settle_next(&current.object, &mut next);
-    let version = current.stored.revision.to_string();
+    let version = current.revision.to_string();
     metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
     let rules = definition.metadata_rules();
     let errors = rules.check_update(&next["metadata"], &current.object["metadata"]);
@@ -110,7 +126,7 @@ pub(super) fn refuse_stale(
     let resource = request.group_resource();
     let name = request.object_name();
     match submitted::seen_version(object) {
-        Some(version) if version != current.stored.revision.to_string() => {
+        Some(version) if version != current.revision.to_string() => {
             return Err(Status::modified_meanwhile(resource, name));
         }
         None if request.definition.put_without_version == PutWithoutVersion::Refuses => {
@@ -123,7 +139,7 @@ pub(super) fn refuse_stale(
     let stored_uid = metadata_text(&current.object, "uid").unwrap_or_default();
     match metadata_text(object, "uid") {
         Some(uid) if uid != stored_uid => {
-            let key = String::from_utf8_lossy(current.stored.key.as_bytes());
+            let key = String::from_utf8_lossy(current.key.as_bytes());
             let why = format!(
                 "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
                  AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in \

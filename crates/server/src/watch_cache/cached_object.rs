@@ -10,13 +10,15 @@ use listwatch_api::{
 use listwatch_store::{Key, Revision};
 
 use super::{counted_tree::Keyed, kind_layout::KindLayout};
+use crate::registry::{Form, Unreadable};
 
 /// The resourceVersion that tells clients of this revision.
 pub fn resource_version(revision: Revision) -> ResourceVersion {
     ResourceVersion::new(revision.get())
 }
 
-/// A state of an object. Key and value are shared with the store.
+/// A state of an object. Key and value are shared with the store, unless the value had to be made
+/// canonical first.
 #[derive(Debug)]
 pub struct CachedObject {
     key: Key,
@@ -25,6 +27,7 @@ pub struct CachedObject {
     /// Where the namespace and the name begin in the key; at one place if there is no namespace.
     namespace_at: u16,
     name_at: u16,
+    form: Form,
 }
 
 impl CachedObject {
@@ -34,7 +37,8 @@ impl CachedObject {
         key: Key,
         revision: Revision,
         value: Bytes,
-    ) -> Result<Self, LayoutError> {
+    ) -> Result<Self, Unreadable> {
+        let (stored, form) = scan(layout, &key, value)?;
         let namespace_at = layout.storage_prefix().len();
         let tail = key.as_bytes().get(namespace_at..).unwrap_or_default();
         let slash = tail.iter().position(|byte| *byte == b'/');
@@ -42,9 +46,10 @@ impl CachedObject {
         let name_at = namespace_len.map_or(namespace_at, |length| namespace_at + length + 1);
         let narrow = |at| u16::try_from(at).map_err(|_| LayoutError::TooLong);
         Ok(Self {
-            stored: StoredObject::scan(value, layout.paths())?,
+            stored,
             namespace_at: narrow(namespace_at)?,
             name_at: narrow(name_at)?,
+            form,
             revision,
             key,
         })
@@ -71,7 +76,12 @@ impl CachedObject {
         text(&self.key.as_bytes()[usize::from(self.name_at)..])
     }
 
-    /// The stored bytes and their parts.
+    /// How it is written in the store.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The canonical bytes and their parts.
     pub fn stored(&self) -> &StoredObject {
         &self.stored
     }
@@ -87,6 +97,22 @@ impl Keyed for Arc<CachedObject> {
     fn key(&self) -> &Key {
         &self.key
     }
+}
+
+/// Finds the parts of a value: as it is, if it is in this server's form, else made so.
+fn scan(layout: &KindLayout, key: &Key, value: Bytes) -> Result<(StoredObject, Form), Unreadable> {
+    let Some(reader) = layout.reader() else {
+        let stored = StoredObject::scan(value, layout.paths())?;
+        return Ok((stored, Form::Canonical));
+    };
+    if reader.looks_canonical(key, &value)
+        && let Ok(stored) = StoredObject::scan(value.clone(), layout.paths())
+    {
+        return Ok((stored, Form::Canonical));
+    }
+    let canonical = reader.normalize(key, &value)?;
+    let stored = StoredObject::scan(canonical.into(), layout.paths())?;
+    Ok((stored, Form::Foreign))
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -15,6 +15,7 @@ use super::{
     journal::{Journal, Recall},
     kind_layout::KindLayout,
     snapshot::Snapshot,
+    unreadable::{UnreadableValue, UnreadableValues},
     view::View,
     watcher::Watcher,
 };
@@ -49,7 +50,8 @@ pub struct KindStats {
 
 /// What readers, watchers and the feeder of one kind share.
 ///
-/// Locks: [`Journal`]'s and `past` are never held together, and neither across an await.
+/// Locks: [`Journal`]'s, `past` and that of `unreadable` are never held together, and none across
+/// an await.
 pub(super) struct KindShared {
     pub(super) layout: Arc<KindLayout>,
     pub(super) store: Arc<dyn Store>,
@@ -58,6 +60,7 @@ pub(super) struct KindShared {
     /// The newest state. The feeder replaces it before it publishes the revision.
     view: ArcSwap<View>,
     past: Mutex<VecDeque<PastView>>,
+    pub(super) unreadable: UnreadableValues,
 }
 
 struct PastView {
@@ -126,6 +129,27 @@ impl KindCache {
         Watcher::new(Arc::clone(&self.shared), interest, after)
     }
 
+    /// The newest state that the cache has of the object under a key.
+    pub fn cached(&self, key: &Key) -> Option<Arc<CachedObject>> {
+        let view = self.shared.view.load();
+        view.objects.get(key.as_bytes()).cloned()
+    }
+
+    /// The object in an entry that was read from the store.
+    pub fn decode(&self, entry: Entry) -> Result<Arc<CachedObject>, UnreadableValue> {
+        self.shared.decode(entry)
+    }
+
+    /// The value under a key that is there and cannot be decoded.
+    pub fn unreadable(&self, key: &Key) -> Option<UnreadableValue> {
+        self.shared.unreadable.get(key.as_bytes())
+    }
+
+    /// How many values of the kind cannot be decoded.
+    pub fn unreadable_len(&self) -> usize {
+        self.shared.unreadable.len()
+    }
+
     /// The layout of the kind.
     pub fn layout(&self) -> &KindLayout {
         &self.shared.layout
@@ -178,6 +202,7 @@ impl KindShared {
             journal: RwLock::new(journal),
             view: ArcSwap::new(view),
             past: Mutex::new(VecDeque::new()),
+            unreadable: UnreadableValues::default(),
         }
     }
 
@@ -192,20 +217,39 @@ impl KindShared {
         self.past.lock().retain(|past| !unused(past));
     }
 
-    /// The object in an entry; one that cannot be read is as good as absent.
+    /// The object in an entry of the past; one that cannot be read is as good as absent.
     pub(super) fn read_object(&self, entry: Entry) -> Option<Arc<CachedObject>> {
+        self.decode(entry).ok()
+    }
+
+    /// The object in an entry of the present; of one that cannot be read, note is taken.
+    pub(super) fn read_present(&self, entry: Entry) -> Option<Arc<CachedObject>> {
+        let key = entry.key.clone();
+        match self.decode(entry) {
+            Ok(object) => {
+                self.unreadable.forget(&key);
+                Some(object)
+            }
+            Err(value) => {
+                self.unreadable.note(value);
+                None
+            }
+        }
+    }
+
+    fn decode(&self, entry: Entry) -> Result<Arc<CachedObject>, UnreadableValue> {
         let Entry {
             key,
             revision,
             value,
         } = entry;
-        match CachedObject::read(&self.layout, key.clone(), revision, value) {
-            Ok(object) => Some(Arc::new(object)),
-            Err(error) => {
-                tracing::error!(?key, %revision, %error, "an object in the store cannot be read");
-                None
-            }
-        }
+        CachedObject::read(&self.layout, key.clone(), revision, value)
+            .map(Arc::new)
+            .map_err(|reason| UnreadableValue {
+                key,
+                revision,
+                reason,
+            })
     }
 
     /// The objects of a page, in order; those that `known` has in the same state are shared.

@@ -3,7 +3,7 @@
 use listwatch_api::object::{MemberPath, StoredObject, append_escaped};
 use listwatch_store::KeyRange;
 
-use crate::registry::{Scope, SelectableField};
+use crate::registry::{Scope, SelectableField, ValueReader};
 
 /// Paths to selectable fields of one kind, at the most. Further fields count as absent.
 const PATHS_MAX: usize = 64;
@@ -15,6 +15,8 @@ pub struct KindLayout {
     scope: Scope,
     fields: Vec<Field>,
     paths: Vec<MemberPath>,
+    /// Understands values that others wrote; `None` takes canonical ones alone.
+    reader: Option<ValueReader>,
 }
 
 /// A selectable field.
@@ -51,6 +53,7 @@ impl KindLayout {
             scope,
             fields: Vec::new(),
             paths: Vec::new(),
+            reader: None,
         };
         for field in selectable_fields {
             if layout.field(&field.name).is_none() && layout.paths.len() + 2 <= PATHS_MAX {
@@ -58,6 +61,18 @@ impl KindLayout {
             }
         }
         layout
+    }
+
+    /// The same layout for a store in which others write too, each in their own form.
+    #[must_use]
+    pub fn with_reader(mut self, reader: ValueReader) -> Self {
+        self.reader = Some(reader);
+        self
+    }
+
+    /// What understands values that others wrote.
+    pub fn reader(&self) -> Option<&ValueReader> {
+        self.reader.as_ref()
     }
 
     /// The beginning of all its keys.

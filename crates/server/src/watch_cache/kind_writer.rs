@@ -49,7 +49,10 @@ impl KindWriter {
             Arc::new(empty.clone()),
             limits,
         );
-        let objects = shared.read_objects(page, &empty);
+        let present = page.entries.into_iter();
+        let objects: Vec<_> = present
+            .filter_map(|entry| shared.read_present(entry))
+            .collect();
         let view = View::loaded(&objects, loaded, &layout);
         shared.publish(Arc::new(view.clone()));
         Ok(Self {
@@ -85,8 +88,15 @@ impl KindWriter {
         if revision <= self.loaded {
             return;
         }
-        let object =
-            value.and_then(|value| self.shared.read_object(entry(key.clone(), revision, value)));
+        let object = match value {
+            Some(value) => self
+                .shared
+                .read_present(entry(key.clone(), revision, value)),
+            None => {
+                self.shared.unreadable.forget(&key);
+                None
+            }
+        };
         let previous = self.view.replace(&key, object.clone(), &self.shared.layout);
         self.view.revision = revision;
         if let Some(event) = Event::new(revision, previous, object) {
@@ -118,6 +128,7 @@ impl KindWriter {
     pub(super) fn reconcile(&mut self, page: Page, now: Instant) -> Vec<Wake> {
         let applied = self.shared.applied.get().max(self.view.revision);
         let revision = page.revision;
+        self.shared.unreadable.retain(&page);
         for change in differences(&self.view, page) {
             self.apply(change);
         }

@@ -19,16 +19,16 @@ const OBJECT_FILES: [&str; 3] = ["unset", "full", "edge"];
 /// One object in both forms.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Record {
-    api_version: String,
-    kind: String,
+pub(crate) struct Record {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
     event: Option<String>,
     protobuf: String,
-    json: Value,
+    pub(crate) json: Value,
 }
 
 impl Record {
-    fn message(&self) -> Vec<u8> {
+    pub(crate) fn message(&self) -> Vec<u8> {
         use base64::{Engine, engine::general_purpose::STANDARD};
         STANDARD
             .decode(&self.protobuf)
@@ -42,7 +42,7 @@ impl Record {
         }
     }
 
-    fn group_version(&self) -> (&str, &str) {
+    pub(crate) fn group_version(&self) -> (&str, &str) {
         self.api_version
             .split_once('/')
             .unwrap_or(("", &self.api_version))
@@ -67,7 +67,8 @@ impl Record {
     }
 }
 
-fn records(name: &str) -> Vec<Record> {
+/// The objects of one recording.
+pub(crate) fn records(name: &str) -> Vec<Record> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/protobuf");
     let file = File::open(folder.join(format!("{name}.jsonl.gz"))).expect("the file is there");
     let text = GzDecoder::new(BufReader::new(file));

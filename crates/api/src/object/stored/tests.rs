@@ -148,6 +148,44 @@ fn what_is_not_canonical_is_refused() {
     assert_eq!(refused(&long), LayoutError::TooLong);
 }
 
+#[test]
+fn what_a_parser_would_refuse_is_refused() {
+    let scan = |text: &[u8]| StoredObject::scan(Bytes::copy_from_slice(text), &[]);
+    for inside in [
+        &br#"tru"#[..],
+        br#"01"#,
+        br#"1."#,
+        br#"1e"#,
+        br#"-"#,
+        br#"1e999"#,
+        br#"[1 2]"#,
+        br#"[1,]"#,
+        br#"{"b"}"#,
+        br#"{"b":1,}"#,
+        br#"{"b":1]"#,
+        br#""\x""#,
+        br#""\u12g4""#,
+        br#""\ud800""#,
+        b"\"a\nb\"",
+        b"\"longer than a word\x1f\"",
+        b"\"\xff\"",
+    ] {
+        let text = [br#"{"metadata":{},"a":"#, inside, b"}"].concat();
+        assert!(scan(&text).is_err(), "{}", String::from_utf8_lossy(inside));
+    }
+    for inside in ["-0.5e+7", "[[],{},[{}],null]", r#""\u00e9\/\\""#] {
+        let text = format!(r#"{{"metadata":{{}},"a":{inside}}}"#);
+        assert!(scan(text.as_bytes()).is_ok(), "{inside}");
+    }
+}
+
+#[test]
+fn a_resource_version_inside_is_refused() {
+    let text = r#"{"metadata":{"name":"a","resourceVersion":"7"}}"#;
+    let refusal = StoredObject::scan(text.to_owned().into(), &[]).unwrap_err();
+    assert_eq!(refusal, LayoutError::NotCanonical { offset: 42 });
+}
+
 fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -227,6 +265,7 @@ proptest! {
         bytes[at] = byte;
         let fields = [MemberPath::new(["a", "b"])];
         if let Ok(object) = StoredObject::scan(bytes.into(), &fields) {
+            prop_assert!(serde_json::from_slice::<Value>(object.value()).is_ok());
             let mut buffer = Vec::new();
             object.append(Header::Omitted, ResourceVersion::new(1), &mut buffer);
             object.append_metadata_only(b"", ResourceVersion::new(1), &mut buffer);

@@ -1,0 +1,115 @@
+//! What a change starts from.
+
+use bytes::Bytes;
+use listwatch_api::Status;
+use listwatch_store::{Entry, Key, Revision};
+use serde_json::Value;
+
+use super::{Changed, Outcome};
+use crate::{
+    registry::{Form, Unreadable},
+    watch_cache::{CachedObject, KindCache, UnreadableValue},
+};
+
+/// What is stored under a key.
+#[derive(Debug)]
+pub(crate) enum Stored {
+    /// Nothing.
+    Absent,
+    /// An object.
+    Object(Current),
+    /// Something that cannot be decoded. It can be removed, and nothing else.
+    Unreadable(UnreadableValue),
+}
+
+/// The object that a change starts from.
+#[derive(Debug)]
+pub(crate) struct Current {
+    /// Its key.
+    pub key: Key,
+    /// The revision that wrote it.
+    pub revision: Revision,
+    /// Its content.
+    pub object: Value,
+    /// Its canonical bytes.
+    canonical: Bytes,
+    /// How it is written in the store.
+    form: Form,
+}
+
+impl Stored {
+    /// What an entry of the store holds.
+    pub(super) fn decode(cache: &KindCache, entry: Option<Entry>) -> Self {
+        match entry {
+            None => Self::Absent,
+            Some(entry) => match cache.decode(entry).and_then(|cached| Current::new(&cached)) {
+                Ok(current) => Self::Object(current),
+                Err(value) => Self::Unreadable(value),
+            },
+        }
+    }
+
+    /// The object, where only an object will do.
+    pub(crate) fn object(&self, missing: impl FnOnce() -> Status) -> Result<&Current, Status> {
+        match self {
+            Self::Absent => Err(missing()),
+            Self::Object(current) => Ok(current),
+            Self::Unreadable(value) => Err(unreadable(value)),
+        }
+    }
+
+    /// The revision that wrote it; `None` if there is nothing.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        match self {
+            Self::Absent => None,
+            Self::Object(current) => Some(current.revision),
+            Self::Unreadable(value) => Some(value.revision),
+        }
+    }
+}
+
+impl Current {
+    /// What the cache has under a key.
+    pub(super) fn cached(cache: &KindCache, key: &Key) -> Option<Self> {
+        Self::new(&*cache.cached(key)?).ok()
+    }
+
+    fn new(cached: &CachedObject) -> Result<Self, UnreadableValue> {
+        let (key, revision) = (cached.key().clone(), cached.revision());
+        let canonical = cached.stored().value().clone();
+        match serde_json::from_slice(&canonical) {
+            Ok(object) => Ok(Self {
+                key,
+                revision,
+                object,
+                canonical,
+                form: cached.form(),
+            }),
+            Err(error) => Err(UnreadableValue {
+                key,
+                revision,
+                reason: Unreadable::new(error.to_string()),
+            }),
+        }
+    }
+
+    /// Whether the store has these very bytes.
+    pub(super) fn is_stored_as(&self, bytes: &Bytes) -> bool {
+        self.form == Form::Canonical && self.canonical == *bytes
+    }
+
+    /// What a change did that changed nothing.
+    pub(super) fn unchanged(&self) -> Changed {
+        Changed {
+            bytes: self.canonical.clone(),
+            revision: Some(self.revision),
+            outcome: Outcome::Updated,
+        }
+    }
+}
+
+/// The refusal of whoever needs the content of a value that cannot be decoded.
+pub(crate) fn unreadable(value: &UnreadableValue) -> Status {
+    let key = String::from_utf8_lossy(value.key.as_bytes());
+    Status::corrupt_object(&key, value.revision.get(), &value.reason.to_string())
+}
