@@ -76,3 +76,50 @@ impl UnreadableValues {
         self.by_key.lock().len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use listwatch_store::Entry;
+
+    use super::*;
+
+    fn value(key: &str, revision: u64) -> UnreadableValue {
+        UnreadableValue {
+            key: Key::new(key),
+            revision: Revision::new(revision),
+            reason: Unreadable::new("garbage"),
+        }
+    }
+
+    #[test]
+    fn the_newest_value_of_each_key_is_known_until_it_is_replaced() {
+        let values = UnreadableValues::default();
+        values.note(value("a", 1));
+        values.note(value("b", 2));
+        values.note(value("a", 3));
+        assert_eq!(values.len(), 2);
+        assert_eq!(values.get(b"a"), Some(value("a", 3)));
+        values.forget(&Key::new("a"));
+        values.forget(&Key::new("c"));
+        assert_eq!((values.get(b"a"), values.len()), (None, 1));
+    }
+
+    #[test]
+    fn what_is_not_in_the_store_any_more_is_forgotten() {
+        let values = UnreadableValues::default();
+        for key in ["a", "b", "c"] {
+            values.note(value(key, 1));
+        }
+        let entries = ["b", "d"].map(|key| Entry {
+            key: Key::new(key),
+            revision: Revision::new(1),
+            value: "garbage".into(),
+        });
+        values.retain(&Page {
+            revision: Revision::new(2),
+            entries: entries.to_vec(),
+            remaining: 0,
+        });
+        assert_eq!((values.get(b"b").is_some(), values.len()), (true, 1));
+    }
+}

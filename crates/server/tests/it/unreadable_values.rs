@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use listwatch_server::{Settings, watch_cache::CacheLimits};
-use listwatch_store::{MemoryStore, Store};
+use listwatch_store::{Commit, Condition, Key, MemoryStore, Store, Write};
 use serde_json::{Value, json};
 
 use crate::{
     client::{Client, version},
-    replica_store::{entry, put},
+    replica_store::{ReplicaStore, entry, put},
     running::{CONFIG_MAPS, start_on, start_server, start_with},
 };
 
@@ -205,6 +205,28 @@ async fn a_server_starts_on_a_store_with_unreadable_values() {
     let pod = "/api/v1/namespaces/default/pods/bad";
     assert_eq!(server.delete(pod).await.ok()["status"], "Success");
     server.assert_well().await;
+}
+
+#[tokio::test]
+async fn what_became_unreadable_or_went_while_changes_were_missed_is_found() {
+    let shared = Arc::new(MemoryStore::new());
+    let store = ReplicaStore::new(&shared);
+    let server = store.serve(Settings::default()).await;
+    server.post(CONFIG_MAPS, &config_map("a")).await.created();
+    put(&*shared, KEY, "garbage").await;
+    let mut events = server.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+    events.shows(&["ADDED a"]).await;
+    assert_eq!(unreadable(&server).await, 1);
+    store.hold_back();
+    put(&*shared, "/registry/configmaps/default/a", "garbage").await;
+    let delete = Commit::one(Key::new(KEY), Condition::Any, Write::Delete);
+    let newest = shared.commit(delete).await.unwrap();
+    shared.compact(newest).await.unwrap();
+    store.pass_on();
+    events.shows(&["DELETED a"]).await;
+    server.get(ITEM).await.refused(404);
+    server.get(&format!("{CONFIG_MAPS}/a")).await.refused(500);
+    assert_eq!(unreadable(&server).await, 1);
 }
 
 #[tokio::test]
