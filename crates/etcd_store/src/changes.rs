@@ -49,7 +49,7 @@ impl EtcdChanges {
     ) -> Result<Self, ChangesError> {
         let opening = Opening { cluster, follow };
         let number = opening.check_kept().await?;
-        let ours = cluster.mount.stored_range(&opening.follow.range);
+        let ours = cluster.mount.watched_range(&opening.follow.range);
         let ours = ours.unwrap_or_else(|| EtcdRange::one(cluster.mount.own(own_keys::NOTHING)));
         let mut watch = opening.watch(ours, number).await?;
         if watch.progress_requests() == ProgressRequests::Unreliable {

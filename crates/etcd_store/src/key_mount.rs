@@ -64,6 +64,17 @@ impl KeyMount {
         Some(etcd::KeyRange::between(stored(start), end))
     }
 
+    /// What to watch for a range: its part here, and if that is everything, the store's own keys
+    /// beside it.
+    pub(crate) fn watched_range(&self, range: &KeyRange) -> Option<etcd::KeyRange> {
+        let ours = self.stored_range(range)?;
+        let all = self.stored_range(&KeyRange::all());
+        match all == Some(ours.clone()) {
+            true => Some(self.everything()),
+            false => Some(ours),
+        }
+    }
+
     /// All keys of the store, and its own.
     pub(crate) fn everything(&self) -> etcd::KeyRange {
         etcd::KeyRange::between(self.stored_under.clone(), self.end())

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use listwatch_etcd::{
-    Client, Condition, Content, Error, Operation, Outcome, Put, Range, Settings, Transaction,
+    Client, Condition as EtcdCondition, Content, Error, Operation, Outcome, Put, Range, Settings,
+    Transaction,
 };
 use listwatch_store::{
     Changes, ChangesError, Commit, CommitError, Follow, Page, Read, ReadError, Revision, Store,
@@ -188,7 +189,7 @@ impl Offset {
         let key = mount.own(own_keys::REVISION_OFFSET);
         let put = Put::new(key.clone(), after.get().to_string());
         let raise = Transaction {
-            when: vec![Condition::unchanged(key, offset.written)],
+            when: vec![EtcdCondition::unchanged(key, offset.written)],
             then: vec![Operation::Put(put)],
             otherwise: Vec::new(),
         };

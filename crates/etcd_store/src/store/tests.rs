@@ -1,7 +1,14 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod contract;
+mod faults;
+mod lifetimes;
+mod neighbours;
+mod numbering;
 
-use listwatch_etcd::testing::{Cluster as Servers, Program, Release};
-use listwatch_store::contract::{self, Terms};
+use listwatch_etcd::{
+    Put,
+    testing::{Cluster as Servers, Program, Release},
+};
+use listwatch_store::{Condition, KeyRange, contract::script};
 
 use super::*;
 
@@ -18,26 +25,17 @@ async fn open(etcd: &Servers, prefix: &str) -> EtcdStore {
     EtcdStore::open(options(etcd, prefix)).await.unwrap()
 }
 
-/// The stores of one server after the other, each under a prefix of its own.
-async fn keep_the_contract(release: Release) {
-    let Some(program) = Program::find_or_skip(release) else {
-        return;
-    };
-    let etcd = Servers::single(&program).await.unwrap();
-    let made = AtomicUsize::new(0);
-    let make = async || {
-        let number = made.fetch_add(1, Ordering::Relaxed);
-        open(&etcd, &format!("/contract/{number}/")).await
-    };
-    contract::run(Terms::real_time(), make).await;
+/// One server of each release that is at hand.
+async fn servers() -> Vec<Servers> {
+    let mut servers = Vec::new();
+    for program in Program::all_or_skip() {
+        servers.push(Servers::single(&program).await.unwrap());
+    }
+    servers
 }
 
-#[tokio::test]
-async fn over_a_current_etcd_it_keeps_the_contract() {
-    keep_the_contract(Release::Current).await;
-}
-
-#[tokio::test]
-async fn over_an_etcd_of_old_it_keeps_the_contract() {
-    keep_the_contract(Release::Debian).await;
+/// One current server, if it is at hand.
+async fn current() -> Option<Servers> {
+    let program = Program::find_or_skip(Release::Current)?;
+    Some(Servers::single(&program).await.unwrap())
 }
