@@ -3,7 +3,10 @@
 //! Names are kube-apiserver's where the meaning is the same, so that dashboards keep working.
 //! Labels come from the registry only: no text that a client chose is ever a label.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use http::{Method, StatusCode};
 use prometheus_client::{
@@ -20,6 +23,7 @@ use prometheus_client::{
 use crate::{
     registry::{Definition, Verb},
     request::ResourceRequest,
+    watch_cache::{FeedState, FeedStats},
 };
 
 /// The kind a number is about.
@@ -66,6 +70,16 @@ pub(crate) struct Metrics {
     objects: Family<KindLabels, Gauge>,
     unreadable: Family<KindLabels, Gauge>,
     revision: Gauge,
+    feed: FeedMetrics,
+}
+
+/// Whether the watch cache follows the store. These names are our own.
+#[derive(Default)]
+struct FeedMetrics {
+    following: Gauge,
+    stale_seconds: Gauge<f64, AtomicU64>,
+    failures: Counter,
+    reloads: Counter,
 }
 
 impl RequestLabels {
@@ -119,15 +133,14 @@ impl Metrics {
             objects: Family::default(),
             unreadable: Family::default(),
             revision: Gauge::default(),
+            feed: FeedMetrics::default(),
         };
         metrics.register();
+        metrics.feed.register(&mut metrics.registry);
         metrics
     }
 
     fn register(&mut self) {
-        fn add<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: &M) {
-            registry.register(name, help, metric.clone());
-        }
         let all = &mut self.registry;
         add(
             all,
@@ -250,12 +263,51 @@ impl Metrics {
             .set(i64::try_from(revision).unwrap_or(i64::MAX));
     }
 
+    /// How the watch cache follows the store.
+    pub(crate) fn fed(&self, stats: &FeedStats) {
+        let (following, stale_seconds) = match &stats.state {
+            FeedState::Following => (1, 0.0),
+            FeedState::Loading => (0, 0.0),
+            FeedState::Stale { since, .. } => (0, since.elapsed().as_secs_f64()),
+        };
+        self.feed.following.set(following);
+        self.feed.stale_seconds.set(stale_seconds);
+        let failures = self.feed.failures.inner();
+        failures.store(stats.failures, Ordering::Relaxed);
+        let reloads = self.feed.reloads.inner();
+        reloads.store(stats.reloads, Ordering::Relaxed);
+    }
+
     /// All numbers as text.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("writing to a string cannot fail");
         text
     }
+}
+
+impl FeedMetrics {
+    fn register(&self, all: &mut Registry) {
+        let help = "1 while the watch cache follows the store, else 0";
+        add(
+            all,
+            "listwatch_watch_cache_following",
+            help,
+            &self.following,
+        );
+        let help = "How long the watch cache has not followed the store";
+        let name = "listwatch_watch_cache_stale_seconds";
+        add(all, name, help, &self.stale_seconds);
+        let help = "Times the watch cache tried to follow the store and could not";
+        let name = "listwatch_watch_cache_follow_failures";
+        add(all, name, help, &self.failures);
+        let help = "Times everything was read anew, since the store had forgotten what was missed";
+        add(all, "listwatch_watch_cache_reloads", help, &self.reloads);
+    }
+}
+
+fn add<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: &M) {
+    registry.register(name, help, metric.clone());
 }
 
 /// The counters of one open watch; the watch counts as open until this is dropped.

@@ -36,7 +36,6 @@ pub enum StartError {
 pub(crate) struct Server {
     pub(crate) settings: Settings,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) store: Arc<dyn Store>,
     pub(crate) committer: Committer,
     pub(crate) caches: WatchCaches,
     pub(crate) lifecycle: Lifecycle,
@@ -113,15 +112,19 @@ impl Server {
         address: SocketAddr,
     ) -> Result<Self, StartError> {
         let registry = Arc::new(registry);
-        let caches = WatchCaches::start(Arc::clone(&store), layouts(&registry), settings.cache);
+        let caches = WatchCaches::start(
+            Arc::clone(&store),
+            layouts(&registry),
+            settings.cache,
+            settings.random.clone(),
+        );
         let caches = caches
             .await
             .map_err(|error| StartError::Store(error.to_string()))?;
         Ok(Self {
             discovery: Discovery::build(registry.definitions(), &address.to_string()),
-            committer: Committer::new(Arc::clone(&store)),
+            committer: Committer::new(store),
             caches,
-            store,
             lifecycle: Lifecycle::default(),
             in_flight: InFlight::new(settings.reads_in_flight_max, settings.writes_in_flight_max),
             open_watches: OpenWatches::new(settings.watches_max, settings.watches_per_client_max),
@@ -163,6 +166,7 @@ impl Server {
     /// Brings the numbers up to date that are only read when somebody looks.
     pub(crate) fn refresh_gauges(&self) {
         self.metrics.reached(self.caches.revision().get());
+        self.metrics.fed(&self.caches.feed());
         for definition in self.registry.definitions() {
             if let Some(cache) = self.caches.kind(&definition.storage_prefix) {
                 let labels = KindLabels::new(definition);

@@ -8,6 +8,7 @@ mod cached_object;
 mod counted_tree;
 mod event;
 mod fanout;
+mod feed;
 mod feeder;
 mod freshness;
 mod history;
@@ -16,7 +17,10 @@ mod journal;
 mod kind_cache;
 mod kind_layout;
 mod kind_writer;
+mod origin;
+mod question;
 mod snapshot;
+mod store_cursor;
 mod term_index;
 mod unreadable;
 mod view;
@@ -24,15 +28,21 @@ mod watcher;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use listwatch_store::{Read, Revision, Store};
+use listwatch_store::{Revision, Store};
 use parking_lot::RwLock;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
 
 use feeder::{Command, Feeder};
-use freshness::Applied;
+use origin::Origin;
+
+use crate::random::Random;
 
 pub use cached_object::{CachedObject, resource_version};
 pub use event::{EncodingId, Event, append_json_frame, frame_len};
+pub use feed::{FeedState, FeedStats};
 pub use interest::{Area, Interest};
 pub use kind_cache::{KindCache, KindStats};
 pub use kind_layout::KindLayout;
@@ -52,6 +62,9 @@ pub struct CacheLimits {
     pub history_bytes_max: usize,
     /// How old an event may become; older ones leave.
     pub history_age_max: Duration,
+    /// How many revisions before the newest the history begins when the caches are loaded, so that
+    /// watches can resume from there. Fewer where the store or the bounds above keep fewer.
+    pub history_at_start_revisions: u64,
     /// Events that a group of watchers has at hand. A watcher that is further behind looks through
     /// the history itself.
     pub group_log_events_max: usize,
@@ -68,6 +81,7 @@ impl Default for CacheLimits {
             history_events_max: 100_000,
             history_bytes_max: 16 << 20,
             history_age_max: Duration::from_secs(300),
+            history_at_start_revisions: 10_000,
             group_log_events_max: 256,
             shared_frames_events_max: 1_024,
             shared_frames_bytes_max: 4 << 20,
@@ -117,7 +131,7 @@ pub enum CacheError {
 /// The caches of all kinds that are served. They are fed until this is dropped.
 pub struct WatchCaches {
     kinds: RwLock<BTreeMap<Box<str>, KindCache>>,
-    applied: Arc<Applied>,
+    origin: Arc<Origin>,
     commands: mpsc::Sender<Command>,
 }
 
@@ -127,23 +141,24 @@ impl WatchCaches {
         store: Arc<dyn Store>,
         kinds: Vec<KindLayout>,
         limits: CacheLimits,
+        random: Random,
     ) -> Result<Self, CacheError> {
-        let newest = store.read(Read::revision_only()).await?.revision;
-        // Kinds are loaded one after the other, each at this revision or a later one.
-        let applied = Arc::new(Applied::new(newest));
+        let origin = Arc::new(Origin::new(store));
         let (wakes, groups) = mpsc::channel(feeder::WAKE_QUEUE_MAX);
-        let mut feeder = Feeder::new(store, Arc::clone(&applied), limits, wakes);
-        let mut caches = BTreeMap::new();
-        for layout in kinds {
-            let prefix = layout.storage_prefix().into();
-            caches.insert(prefix, feeder.add(layout).await?);
-        }
+        let mut feeder = Feeder::new(Arc::clone(&origin), limits, wakes, random);
+        let loaded = feeder.load(kinds).await?;
+        let caches = loaded.into_iter().map(|cache| {
+            let prefix = cache.layout().storage_prefix().into();
+            (prefix, cache)
+        });
+        let caches: BTreeMap<_, _> = caches.collect();
         let (commands, obeyed) = mpsc::channel(COMMANDS_MAX);
         tokio::spawn(feeder.run(obeyed));
         tokio::spawn(feeder::wake_groups(groups));
+        origin.feed.loaded().await?;
         Ok(Self {
             kinds: RwLock::new(caches),
-            applied,
+            origin,
             commands,
         })
     }
@@ -183,7 +198,24 @@ impl WatchCaches {
 
     /// The revision up to which every kind has everything.
     pub fn revision(&self) -> Revision {
-        self.applied.get()
+        self.origin.applied.get()
+    }
+
+    /// How the store has been followed so far.
+    pub fn feed(&self) -> FeedStats {
+        self.origin.feed.stats()
+    }
+
+    /// The store's newest revision. All who ask at the same time share one question.
+    pub async fn newest_revision(&self, patience: Duration) -> Result<Revision, CacheError> {
+        self.origin.newest_by(Instant::now() + patience).await
+    }
+
+    /// Whether every kind has everything up to a revision, or soon will.
+    pub async fn reaches(&self, revision: Revision, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let reached = self.origin.applied.reach(revision, deadline).await;
+        reached.is_ok() && self.origin.feed.is_following()
     }
 
     async fn command(&self, command: Command) -> Result<(), CacheError> {

@@ -2,18 +2,15 @@
 
 use std::time::Duration;
 
-use http::{Response, StatusCode};
-use listwatch_store::{Read, Store};
-use tokio::time::timeout;
-
 use crate::{
     lifecycle::Phase,
     request::Query,
     response::{Body, not_found_page, plain_text},
     server::Server,
 };
+use http::{Response, StatusCode};
 
-/// How long the store may take to answer.
+/// How long the store may take to answer, and the watch cache to come as far.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One thing that is looked at.
@@ -58,42 +55,29 @@ pub(super) async fn respond(server: &Server, path: &str, query: &Query) -> Respo
     }
 }
 
-/// Liveness asks whether a restart would help; readiness also whether requests would be answered.
+/// Liveness asks whether a restart would help, which it does not when the store is away: it would
+/// only lose what is still known. Readiness asks whether requests would be answered.
 async fn checks(server: &Server, endpoint: &str) -> Vec<Check> {
-    let phase = server.lifecycle.phase();
     let state = |passes: bool| if passes { State::Passed } else { State::Failed };
-    let mut checks = vec![
-        Check {
-            name: "ping",
-            state: State::Passed,
-        },
-        Check {
-            name: "log",
-            state: State::Passed,
-        },
-        Check {
-            name: "store",
-            state: state(answers(&*server.store).await),
-        },
-    ];
+    let check = |name, passes| Check {
+        name,
+        state: state(passes),
+    };
+    let mut checks = vec![check("ping", true), check("log", true)];
+    if endpoint == "livez" {
+        return checks;
+    }
+    let newest = server.caches.newest_revision(STORE_TIMEOUT).await.ok();
+    checks.push(check("store", newest.is_some()));
     if endpoint == "readyz" {
-        let loaded = state(phase >= Phase::Serving);
-        checks.push(Check {
-            name: "informer-sync",
-            state: loaded,
-        });
-        checks.push(Check {
-            name: "shutdown",
-            state: state(phase < Phase::Draining),
-        });
+        let expected = newest.unwrap_or_default();
+        let follows = server.caches.reaches(expected, STORE_TIMEOUT).await;
+        checks.push(check("watch-cache", follows));
+        let phase = server.lifecycle.phase();
+        checks.push(check("informer-sync", phase >= Phase::Serving));
+        checks.push(check("shutdown", phase < Phase::Draining));
     }
     checks
-}
-
-/// Whether the store tells its revision in time.
-async fn answers(store: &dyn Store) -> bool {
-    let read = timeout(STORE_TIMEOUT, store.read(Read::revision_only())).await;
-    matches!(read, Ok(Ok(_)))
 }
 
 fn line(check: &Check) -> String {

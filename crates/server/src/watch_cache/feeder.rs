@@ -3,20 +3,19 @@
 //! For each batch of changes: apply to the kinds, record the events, show the new states, publish
 //! the revision, wake. Nothing here waits for anyone who reads.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
-use listwatch_store::{
-    ChangeBatch, Changes, ChangesError, Follow, KeyRange, Read, ReadError, Revision, Store,
-};
+use listwatch_store::{ChangeBatch, ChangesError, Follow, KeyRange, Read, ReadError, Revision};
 use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, MissedTickBehavior},
 };
 
 use super::{
-    CacheError, CacheLimits, fanout::Wake, freshness::Applied, kind_cache::KindCache,
-    kind_layout::KindLayout, kind_writer::KindWriter,
+    CacheError, CacheLimits, fanout::Wake, kind_cache::KindCache, kind_layout::KindLayout,
+    kind_writer::KindWriter, origin::Origin,
 };
+use crate::random::Random;
 
 /// What all keys of objects begin with.
 const STORAGE_ROOT: &str = "/registry/";
@@ -24,8 +23,12 @@ const STORAGE_ROOT: &str = "/registry/";
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 /// A state read back from the store is kept this long after its last use.
 const PAST_VIEW_UNUSED_MAX: Duration = Duration::from_secs(30);
-/// The pause before the store is asked again after a failure, at first and at the most.
-const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// How often the past is read at the start, when the store forgets it meanwhile. Then the present
+/// is read.
+const LOAD_ATTEMPTS_MAX: usize = 3;
+/// The pause before the store is followed again after a failure, at first and at the most. Each is
+/// shortened by chance, up to a half, so that servers which lost one store do not come all at once.
+const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// Up to this many watchers of a group the feeder wakes by itself; more are left to another task.
 const INLINE_WAKES_MAX: usize = 16;
 /// Batches of wakes that may wait for that task. At the bound the feeder wakes by itself again.
@@ -39,34 +42,82 @@ pub(super) enum Command {
     Remove(Box<str>, oneshot::Sender<()>),
 }
 
+/// Why following ended without a failure: nobody can ask for anything any more.
+pub(super) struct Stopped;
+
 /// Follows the store.
 pub(super) struct Feeder {
-    store: Arc<dyn Store>,
-    applied: Arc<Applied>,
+    origin: Arc<Origin>,
     limits: CacheLimits,
     /// In the order of their prefixes.
     writers: Vec<KindWriter>,
     wakes: mpsc::Sender<Vec<Wake>>,
+    random: Random,
+    /// The next pause after a failure.
+    pause: Duration,
 }
 
 impl Feeder {
     pub(super) fn new(
-        store: Arc<dyn Store>,
-        applied: Arc<Applied>,
+        origin: Arc<Origin>,
         limits: CacheLimits,
         wakes: mpsc::Sender<Vec<Wake>>,
+        random: Random,
     ) -> Self {
         Self {
-            store,
-            applied,
+            origin,
             limits,
             writers: Vec::new(),
             wakes,
+            random,
+            pause: RETRY_PAUSE.0,
         }
     }
 
+    /// Loads the first kinds, as they were not too long ago: by following from there, the history
+    /// has what happened since, and who resumes needs no cursor of its own on the store.
+    pub(super) async fn load(
+        &mut self,
+        layouts: Vec<KindLayout>,
+    ) -> Result<Vec<KindCache>, CacheError> {
+        let layouts: Vec<Arc<KindLayout>> = layouts.into_iter().map(Arc::new).collect();
+        let newest = self.origin.newest.ask().await?.get();
+        let past = self.limits.history_at_start_revisions;
+        let mut at = Revision::new(newest.saturating_sub(past));
+        let mut loaded = self.load_at(&layouts, Some(at)).await;
+        for attempt in 1..=LOAD_ATTEMPTS_MAX {
+            // It may forget more while it is read.
+            let Err(CacheError::Expired { oldest, .. }) = loaded else {
+                break;
+            };
+            at = oldest.max(at);
+            let at = (attempt < LOAD_ATTEMPTS_MAX).then_some(at);
+            loaded = self.load_at(&layouts, at).await;
+        }
+        let reached = self.loaded().unwrap_or(at);
+        self.origin.applied.advance(reached);
+        loaded
+    }
+
+    async fn load_at(
+        &mut self,
+        layouts: &[Arc<KindLayout>],
+        at: Option<Revision>,
+    ) -> Result<Vec<KindCache>, CacheError> {
+        self.writers.clear();
+        let mut readers = Vec::with_capacity(layouts.len());
+        for layout in layouts {
+            readers.push(self.add(Arc::clone(layout), at).await?);
+        }
+        Ok(readers)
+    }
+
     /// Loads a kind and serves it from now on.
-    pub(super) async fn add(&mut self, layout: KindLayout) -> Result<KindCache, CacheError> {
+    async fn add(
+        &mut self,
+        layout: Arc<KindLayout>,
+        at: Option<Revision>,
+    ) -> Result<KindCache, CacheError> {
         let prefix = layout.storage_prefix();
         let overlaps = |writer: &KindWriter| {
             let other = writer.layout().storage_prefix();
@@ -77,7 +128,7 @@ impl Feeder {
                 storage_prefix: prefix.into(),
             });
         }
-        let writer = KindWriter::load(layout, &self.store, &self.applied, self.limits).await?;
+        let writer = KindWriter::load(layout, at, &self.origin, self.limits).await?;
         let reader = writer.reader();
         let at = self.position_of(writer.layout().storage_prefix().as_bytes());
         self.writers.insert(at, writer);
@@ -85,57 +136,90 @@ impl Feeder {
     }
 
     /// The revision up to which every kind has been loaded.
-    pub(super) fn loaded(&self) -> Option<Revision> {
+    fn loaded(&self) -> Option<Revision> {
         self.writers.iter().map(KindWriter::loaded).min()
     }
 
     /// Follows until nobody can ask for anything any more.
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
-        let mut pause = RETRY_PAUSE.0;
         loop {
-            let begun = self.applied.get();
-            // What a change replaces is in the caches already.
-            let follow = Follow::new(KeyRange::prefix(STORAGE_ROOT), begun).without_previous();
-            let failure = match self.store.changes(follow).await {
-                Ok(changes) => self.follow(changes, &mut commands).await,
-                Err(error) => Some(error),
-            };
-            let repaired = match failure {
-                None => return,
-                Some(ChangesError::Compacted { oldest, .. }) => {
-                    tracing::warn!(%begun, %oldest, "the watch cache fell behind and reads anew");
-                    self.reload().await.map_err(|error| error.to_string())
+            let reason = match self.follow(&mut commands).await {
+                Ok(Stopped) => return,
+                Err(ChangesError::Unavailable { reason }) => reason,
+                Err(forgotten @ ChangesError::Compacted { .. }) => {
+                    self.origin.feed.fell_behind(&forgotten.to_string());
+                    match self.reload().await {
+                        Ok(()) => continue,
+                        Err(error) => error.to_string(),
+                    }
                 }
-                Some(ChangesError::Unavailable { reason }) => Err(reason),
             };
-            if let Err(reason) = repaired {
-                tracing::warn!(reason, "the watch cache cannot follow the store");
-                if self.applied.get() > begun {
-                    pause = RETRY_PAUSE.0;
-                }
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(RETRY_PAUSE.1);
+            self.origin.feed.lost(&reason);
+            if let Some(Stopped) = self.pause(&mut commands).await {
+                return;
             }
         }
     }
 
-    /// Applies batches and obeys commands until the store fails, or returns `None` at the end.
+    /// Applies batches and obeys commands until the store fails.
     async fn follow(
         &mut self,
-        mut changes: Box<dyn Changes>,
         commands: &mut mpsc::Receiver<Command>,
-    ) -> Option<ChangesError> {
+    ) -> Result<Stopped, ChangesError> {
+        let after = self.origin.applied.get();
+        // What a change replaces is in the caches already.
+        let follow = Follow::new(KeyRange::prefix(STORAGE_ROOT), after).without_previous();
+        let mut changes = self.origin.store.changes(follow).await?;
+        let mut missing = match self.origin.feed.is_following() {
+            true => None,
+            false => Some(self.newest().await?),
+        };
         let mut trim = tokio::time::interval(TRIM_INTERVAL);
         trim.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            let has_caught_up = missing.is_some_and(|newest| newest <= self.origin.applied.get());
             tokio::select! {
                 biased;
-                command = commands.recv() => self.obey(command?).await,
-                batch = changes.next() => match batch {
-                    Ok(batch) => self.apply(batch),
-                    Err(error) => return Some(error),
+                command = commands.recv() => match command {
+                    Some(command) => self.obey(command).await,
+                    None => return Ok(Stopped),
                 },
+                batch = changes.next() => self.apply(batch?),
+                // Not before the cursor has nothing to say, not even that it is broken.
+                () = ready(()), if has_caught_up => {
+                    missing = None;
+                    self.pause = RETRY_PAUSE.0;
+                    self.origin.feed.found();
+                }
                 _ = trim.tick() => self.trim(),
+            }
+        }
+    }
+
+    /// How far the store is.
+    async fn newest(&self) -> Result<Revision, ChangesError> {
+        let newest = self.origin.newest.ask().await.and_then(|newest| {
+            went_back(self.origin.applied.get(), newest)?;
+            Ok(newest)
+        });
+        newest.map_err(|error| ChangesError::Unavailable {
+            reason: error.to_string(),
+        })
+    }
+
+    /// Waits a little, longer each time, and obeys meanwhile.
+    async fn pause(&mut self, commands: &mut mpsc::Receiver<Command>) -> Option<Stopped> {
+        let pause = self.random.duration(self.pause / 2..self.pause);
+        self.pause = (self.pause * 2).min(RETRY_PAUSE.1);
+        let end = Instant::now() + pause;
+        loop {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep_until(end) => return None,
+                command = commands.recv() => match command {
+                    Some(command) => self.obey(command).await,
+                    None => return Some(Stopped),
+                },
             }
         }
     }
@@ -143,7 +227,7 @@ impl Feeder {
     async fn obey(&mut self, command: Command) {
         match command {
             Command::Add(layout, reply) => {
-                let added = self.add(layout).await;
+                let added = self.add(Arc::new(layout), None).await;
                 // Whoever asked may have stopped waiting; the kind is served all the same.
                 let _ = reply.send(added);
             }
@@ -168,23 +252,26 @@ impl Feeder {
         let now = Instant::now();
         let news = self.writers.iter_mut().filter(|writer| writer.has_news());
         let wakes = news.flat_map(|writer| writer.publish(now)).collect();
-        self.applied.advance(batch.through);
+        self.origin.applied.advance(batch.through);
         self.wake(wakes);
     }
 
-    /// Reads all kinds anew after changes have been missed.
+    /// Reads all kinds anew after changes have been missed. What it has done when it fails stays
+    /// done: the next attempt goes on from there.
     async fn reload(&mut self) -> Result<(), ReadError> {
-        let mut wakes = Vec::new();
-        for writer in &mut self.writers {
-            let page = self
-                .store
-                .read(Read::newest(writer.layout().range()))
-                .await?;
-            wakes.extend(writer.reconcile(page, Instant::now()));
+        for index in 0..self.writers.len() {
+            let range = self.writers[index].layout().range();
+            let page = self.origin.store.read(Read::newest(range)).await?;
+            went_back(self.writers[index].known(), page.revision)?;
+            let wakes = self.writers[index].reconcile(page, Instant::now());
+            self.wake(wakes);
         }
-        let newest = self.store.read(Read::revision_only()).await?.revision;
-        self.applied.advance(self.loaded().unwrap_or(newest));
-        self.wake(wakes);
+        let reached = match self.loaded() {
+            Some(loaded) => loaded,
+            None => self.origin.newest.ask().await?,
+        };
+        self.origin.applied.advance(reached);
+        self.origin.feed.reloaded();
         Ok(())
     }
 
@@ -219,6 +306,16 @@ impl Feeder {
     fn position_of(&self, key: &[u8]) -> usize {
         self.writers
             .partition_point(|writer| writer.layout().storage_prefix().as_bytes() < key)
+    }
+}
+
+/// Refuses a store that has less than it had, since a backup was put in its place.
+fn went_back(known: Revision, newest: Revision) -> Result<(), ReadError> {
+    match newest < known {
+        true => Err(ReadError::Unavailable {
+            reason: format!("it went back from revision {known} to {newest}"),
+        }),
+        false => Ok(()),
     }
 }
 

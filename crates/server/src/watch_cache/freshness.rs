@@ -1,15 +1,12 @@
 //! How far the cache has come, and waiting for it.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use listwatch_store::Revision;
-use tokio::sync::watch;
-
-/// How long a reader waits for a revision. Then it is told that the revision is too large.
-pub(super) const FRESHNESS_WAIT_MAX: Duration = Duration::from_secs(3);
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout_at},
+};
 
 /// The revision up to which all kinds have been brought.
 pub(super) struct Applied {
@@ -37,14 +34,18 @@ impl Applied {
         }
     }
 
-    /// Waits until the revision has been applied, but not for ever; then tells how far it came.
-    pub(super) async fn reach(&self, revision: Revision) -> Result<(), Revision> {
+    /// Waits until the revision has been applied. At the deadline, tells which one has been.
+    pub(super) async fn reach(
+        &self,
+        revision: Revision,
+        deadline: Instant,
+    ) -> Result<(), Revision> {
         if self.get() >= revision {
             return Ok(());
         }
         let mut news = self.news.subscribe();
         let reached = news.wait_for(|applied| *applied >= revision);
-        match tokio::time::timeout(FRESHNESS_WAIT_MAX, reached).await {
+        match timeout_at(deadline, reached).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(self.get()),
         }

@@ -23,6 +23,9 @@ const KEPT_VIEWS_MAX: usize = 16;
 /// After this many events another state is kept.
 const KEPT_VIEW_INTERVAL: u64 = 256;
 
+/// Gaps that are kept apart, at the most. A further one makes the newest longer.
+const GAPS_MAX: usize = 8;
+
 /// What happened, and to whom it is told.
 pub(super) struct Journal {
     pub(super) history: History,
@@ -30,7 +33,8 @@ pub(super) struct Journal {
     pub(super) lifecycle: Lifecycle,
     /// States of the past, oldest first.
     kept: VecDeque<Arc<View>>,
-    gap: Option<Gap>,
+    /// What has been missed, oldest first.
+    gaps: VecDeque<Gap>,
 }
 
 /// Revisions whose states have been missed: those between the two.
@@ -70,7 +74,7 @@ impl Journal {
             fanout: Fanout::new(layout, limits.group_log_events_max),
             lifecycle: Lifecycle::Served,
             kept: VecDeque::new(),
-            gap: None,
+            gaps: VecDeque::new(),
         }
     }
 
@@ -90,7 +94,7 @@ impl Journal {
         let first = self.history.first();
         self.kept.retain(|view| view.sequence >= first);
         let floor = self.history.floor();
-        self.gap = self.gap.filter(|gap| gap.before > floor);
+        self.gaps.retain(|gap| gap.before > floor);
     }
 
     /// Keeps the newest state for later, if it is time for it.
@@ -121,20 +125,31 @@ impl Journal {
 
     /// Says that of what happened between the two revisions only the outcome is known.
     pub(super) fn mark_gap(&mut self, after: Revision, before: Revision) {
-        let after = self.gap.map_or(after, |gap| gap.after);
-        self.gap = Some(Gap { after, before });
+        if after.next() >= before {
+            return;
+        }
+        let after = match self.gaps.len() {
+            GAPS_MAX => self.gaps.pop_back().map_or(after, |newest| newest.after),
+            _ => after,
+        };
+        self.gaps.push_back(Gap { after, before });
     }
 
-    /// If the revision was missed, the next one that was not.
-    pub(super) fn missed(&self, revision: Revision) -> Option<Revision> {
-        self.gap
-            .filter(|gap| gap.holds(revision))
-            .map(|gap| gap.before)
+    /// Whether the state at a revision is not known.
+    pub(super) fn has_missed(&self, revision: Revision) -> bool {
+        self.before_missed(revision) != revision
+    }
+
+    /// The revision, or the last known one before it if it was missed.
+    pub(super) fn before_missed(&self, revision: Revision) -> Revision {
+        let mut gaps = self.gaps.iter();
+        gaps.find(|gap| gap.holds(revision))
+            .map_or(revision, |gap| gap.after)
     }
 
     /// How the state at a revision comes from `newest` or a kept one; `None` if it cannot.
     pub(super) fn recall(&self, revision: Revision, newest: &Arc<View>) -> Option<Recall> {
-        if self.missed(revision).is_some() {
+        if self.has_missed(revision) {
             return None;
         }
         let Since::Places(places) = self.history.after(revision) else {

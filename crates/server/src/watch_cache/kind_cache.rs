@@ -3,17 +3,17 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use arc_swap::ArcSwap;
-use listwatch_store::{Entry, Key, Page, Read, ReadError, Revision, Store};
+use listwatch_store::{Entry, Key, Page, Read, ReadError, Revision};
 use parking_lot::{Mutex, RwLock};
 use tokio::time::Instant;
 
 use super::{
     CacheError, CacheLimits,
     cached_object::CachedObject,
-    freshness::Applied,
     interest::Interest,
     journal::{Journal, Recall},
     kind_layout::KindLayout,
+    origin::Origin,
     snapshot::Snapshot,
     unreadable::{UnreadableValue, UnreadableValues},
     view::View,
@@ -54,8 +54,7 @@ pub struct KindStats {
 /// an await.
 pub(super) struct KindShared {
     pub(super) layout: Arc<KindLayout>,
-    pub(super) store: Arc<dyn Store>,
-    pub(super) applied: Arc<Applied>,
+    pub(super) origin: Arc<Origin>,
     pub(super) journal: RwLock<Journal>,
     /// The newest state. The feeder replaces it before it publishes the revision.
     view: ArcSwap<View>,
@@ -77,7 +76,7 @@ impl KindCache {
     /// What the cache has now. It may be behind the store, by less than a moment as a rule.
     pub fn latest(&self) -> Snapshot {
         // The revision is read before the state, which therefore has all that it says.
-        let applied = self.shared.applied.get();
+        let applied = self.shared.origin.applied.get();
         let view = self.shared.view.load_full();
         let revision = applied.max(view.revision);
         Snapshot::new(view, Arc::clone(&self.shared.layout), revision)
@@ -85,19 +84,13 @@ impl KindCache {
 
     /// A state that has every commit acknowledged before this was called.
     pub async fn fresh(&self) -> Result<Snapshot, CacheError> {
-        let page = self.shared.store.read(Read::revision_only()).await;
-        let newest = page.map_err(CacheError::from)?.revision;
-        match self.shared.applied.reach(newest).await {
-            Ok(()) => Ok(self.latest()),
-            Err(applied) => Err(CacheError::Overloaded {
-                reason: format!("the watch cache is at {applied} and the store at {newest}"),
-            }),
-        }
+        self.shared.origin.catch_up().await?;
+        Ok(self.latest())
     }
 
     /// A state not older than a revision, which it waits for.
     pub async fn at_least(&self, revision: Revision) -> Result<Snapshot, CacheError> {
-        match self.shared.applied.reach(revision).await {
+        match self.shared.origin.reach(revision).await {
             Ok(()) => Ok(self.latest()),
             Err(current) => Err(CacheError::TooLarge {
                 requested: revision,
@@ -108,9 +101,7 @@ impl KindCache {
 
     /// The state at exactly this revision, from memory or else from the store.
     pub async fn exactly(&self, revision: Revision) -> Result<Snapshot, CacheError> {
-        if revision > self.shared.applied.get() {
-            self.await_commit(revision).await?;
-        }
+        self.shared.origin.reach_committed(revision).await?;
         let view = match self.shared.recall(revision) {
             Some(view) => view,
             None => self.shared.read_past(revision).await?,
@@ -170,35 +161,19 @@ impl KindCache {
             revision: snapshot.revision(),
         }
     }
-
-    /// Waits for a revision that the store has and the cache does not have yet.
-    async fn await_commit(&self, revision: Revision) -> Result<(), CacheError> {
-        let page = self.shared.store.read(Read::revision_only()).await;
-        let newest = page.map_err(CacheError::from)?.revision;
-        let reached = match revision <= newest {
-            true => self.shared.applied.reach(revision).await,
-            false => Err(newest),
-        };
-        reached.map_err(|current| CacheError::TooLarge {
-            requested: revision,
-            current,
-        })
-    }
 }
 
 impl KindShared {
     pub(super) fn new(
         layout: Arc<KindLayout>,
-        store: Arc<dyn Store>,
-        applied: Arc<Applied>,
+        origin: Arc<Origin>,
         view: Arc<View>,
         limits: CacheLimits,
     ) -> Self {
         let journal = Journal::new(Arc::clone(&layout), view.revision, limits);
         Self {
             layout,
-            store,
-            applied,
+            origin,
             journal: RwLock::new(journal),
             view: ArcSwap::new(view),
             past: Mutex::new(VecDeque::new()),
@@ -285,11 +260,20 @@ impl KindShared {
     async fn read_past(&self, revision: Revision) -> Result<Arc<View>, CacheError> {
         if let Some(view) = self.kept_past(revision) {
             // What the store has forgotten must not be had through its cache either.
-            let still_there = self.store.read(Read::revision_only().at(revision)).await;
+            let still_there = self
+                .origin
+                .store
+                .read(Read::revision_only().at(revision))
+                .await;
             return Ok(still_there.map(|_| view)?);
         }
         let read = Read::newest(self.layout.range()).at(revision);
-        let page = self.store.read(read).await.map_err(CacheError::from)?;
+        let page = self
+            .origin
+            .store
+            .read(read)
+            .await
+            .map_err(CacheError::from)?;
         let known = self.view.load_full();
         let objects = self.read_objects(page, &known);
         let view = Arc::new(View::loaded(&objects, revision, &self.layout));

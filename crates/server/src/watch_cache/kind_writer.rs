@@ -2,17 +2,17 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
-use listwatch_store::{Change, Page, Read, ReadError, Revision, Store};
+use listwatch_store::{Change, Page, Read, ReadError, Revision};
 use tokio::time::Instant;
 
 use super::{
     CacheLimits,
     event::Event,
     fanout::Wake,
-    freshness::Applied,
     journal::Lifecycle,
     kind_cache::{KindCache, KindShared, entry},
     kind_layout::KindLayout,
+    origin::Origin,
     view::View,
 };
 
@@ -31,21 +31,21 @@ pub(super) struct KindWriter {
 }
 
 impl KindWriter {
-    /// Reads the present state of a kind.
+    /// Reads a kind as it is, or as it was at a revision.
     pub(super) async fn load(
-        layout: KindLayout,
-        store: &Arc<dyn Store>,
-        applied: &Arc<Applied>,
+        layout: Arc<KindLayout>,
+        at: Option<Revision>,
+        origin: &Arc<Origin>,
         limits: CacheLimits,
     ) -> Result<Self, ReadError> {
-        let layout = Arc::new(layout);
-        let page = store.read(Read::newest(layout.range())).await?;
+        let newest = Read::newest(layout.range());
+        let read = at.map_or(newest.clone(), |at| newest.at(at));
+        let page = origin.store.read(read).await?;
         let loaded = page.revision;
         let empty = View::loaded(&[], loaded, &layout);
         let shared = KindShared::new(
             Arc::clone(&layout),
-            Arc::clone(store),
-            Arc::clone(applied),
+            Arc::clone(origin),
             Arc::new(empty.clone()),
             limits,
         );
@@ -123,18 +123,22 @@ impl KindWriter {
         !self.pending.is_empty()
     }
 
+    /// The revision up to which the kind is known.
+    pub(super) fn known(&self) -> Revision {
+        self.shared.origin.applied.get().max(self.view.revision)
+    }
+
     /// Brings the cache to a state that was read after changes had been missed: the differences
     /// become ordinary events.
     pub(super) fn reconcile(&mut self, page: Page, now: Instant) -> Vec<Wake> {
-        let applied = self.shared.applied.get().max(self.view.revision);
-        let revision = page.revision;
+        let (known, revision) = (self.known(), page.revision);
         self.shared.unreadable.retain(&page);
-        for change in differences(&self.view, page) {
+        for change in differences(&self.view, page, known.next()) {
             self.apply(change);
         }
         self.view.revision = revision;
         self.loaded = revision;
-        self.shared.journal.write().mark_gap(applied, revision);
+        self.shared.journal.write().mark_gap(known, revision);
         self.publish(now)
     }
 
@@ -166,15 +170,21 @@ fn whole_commits(events: &[Arc<Event>]) -> impl Iterator<Item = &[Arc<Event>]> {
     })
 }
 
-/// What leads from the view to the page, oldest first. A deletion is dated by the page.
-fn differences(view: &View, page: Page) -> Vec<Change> {
-    let Page {
-        revision, entries, ..
-    } = page;
+/// What leads from the view to the page, in the order of the revisions.
+///
+/// When a key was deleted is not known. All deletions come first, so that whoever has been told of
+/// everything up to a revision can go on from there with what the store has after it:
+///
+/// ```text
+/// known at 3: a@1 b@2     missed: a@5, b deleted, d@13     read at 14: a@5 d@13
+/// told: b deleted@4, a@5, d@13
+/// ```
+fn differences(view: &View, page: Page, deleted_at: Revision) -> Vec<Change> {
+    let entries = page.entries;
     let mut known = view.objects.iter_from(b"").peekable();
     let mut changes = Vec::new();
     let deletion = |key: &listwatch_store::Key| Change {
-        revision,
+        revision: deleted_at,
         key: key.clone(),
         value: None,
         previous: None,

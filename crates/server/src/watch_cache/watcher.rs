@@ -1,9 +1,9 @@
 //! One watch: a cursor, never a queue.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
 use listwatch_api::EventType;
-use listwatch_store::{Change, ChangeBatch, Changes, ChangesError, Follow, Revision};
+use listwatch_store::{ChangesError, Revision};
 use tokio::sync::Notify;
 
 use super::{
@@ -11,14 +11,13 @@ use super::{
     fanout::{GroupId, Membership},
     history::Since,
     interest::{Interest, Judge},
-    journal::Lifecycle,
-    kind_cache::{KindShared, entry},
+    journal::{Journal, Lifecycle},
+    kind_cache::KindShared,
+    store_cursor::StoreCursor,
 };
 
 /// Events of the history that are looked at in one go, at the most, before others get their turn.
 const SCAN_EVENTS_MAX: u64 = 512;
-/// Events from the store that wait in a watcher, at the most. Then the store is asked again.
-const PENDING_EVENTS_MAX: usize = 512;
 
 /// Follows what one interest selects. It holds no events: one that is not read costs nothing.
 pub struct Watcher {
@@ -27,6 +26,8 @@ pub struct Watcher {
     judge: Arc<Judge>,
     wake: Arc<Notify>,
     state: WatcherState,
+    /// Where its client says that it stands.
+    began: Revision,
     /// Everything wanted up to here has been delivered.
     position: Revision,
 }
@@ -60,16 +61,6 @@ pub enum WatcherStage {
     ReadingStore,
     /// From nowhere: they have been forgotten.
     Expired,
-}
-
-/// What a watcher needs to read from the store.
-struct StoreCursor {
-    /// `None` until the store has been asked.
-    changes: Option<Box<dyn Changes>>,
-    /// Wanted events that have been read and not been delivered.
-    pending: VecDeque<WatchEvent>,
-    /// All that was wanted up to here is pending or delivered.
-    through: Revision,
 }
 
 /// One event as one interest sees it.
@@ -124,7 +115,7 @@ impl Watcher {
     pub(super) fn new(kind: Arc<KindShared>, interest: &Interest, after: Revision) -> Self {
         let mut journal = kind.journal.write();
         let Membership { group, judge, wake } = journal.fanout.join(interest);
-        let state = match after < journal.history.newest() {
+        let state = match after < journal.history.newest() || journal.has_missed(after) {
             true => WatcherState::CatchingUp(Source::Memory),
             false => WatcherState::Live {
                 cursor: journal.fanout.group(group).end(),
@@ -137,6 +128,7 @@ impl Watcher {
             judge,
             wake,
             state,
+            began: after,
             position: after,
         }
     }
@@ -162,18 +154,18 @@ impl Watcher {
     /// be read this is how far the cache has come, so that a bookmark can tell it at any time.
     pub fn position(&mut self) -> Revision {
         if let WatcherState::Live { cursor } = self.state {
-            let applied = self.kind.applied.get();
+            let applied = self.kind.origin.applied.get();
             let journal = self.kind.journal.read();
             if journal.fanout.group(self.group).end() == cursor {
                 self.position = self.position.max(applied);
             }
         }
-        self.position
+        self.resumable()
     }
 
     /// Whether the revision it began after has happened.
     pub fn has_begun(&self) -> bool {
-        self.position <= self.kind.applied.get()
+        self.position <= self.kind.origin.applied.get()
     }
 
     /// Where it would read now.
@@ -188,7 +180,7 @@ impl Watcher {
         match &self.state {
             WatcherState::Live { cursor } if at_hand(*cursor) => WatcherStage::Live,
             WatcherState::Live { .. } | WatcherState::CatchingUp(Source::Memory) => {
-                match journal.history.after(self.position) {
+                match self.past(&journal) {
                     Since::Places(_) => WatcherStage::CatchingUp,
                     Since::Forgotten => WatcherStage::ReadingStore,
                 }
@@ -215,7 +207,7 @@ impl Watcher {
     }
 
     fn read_log(&mut self, cursor: u64, mut batch: Batch) -> Result<Step, WatchError> {
-        let applied = self.kind.applied.get();
+        let applied = self.kind.origin.applied.get();
         let journal = self.kind.journal.read();
         let group = journal.fanout.group(self.group);
         if cursor < group.first() {
@@ -226,6 +218,10 @@ impl Watcher {
         for logged in group.from(cursor) {
             if batch.ends_before(logged.revision) {
                 break;
+            }
+            if logged.revision <= self.position && self.claims_missed(&journal) {
+                self.state = WatcherState::CatchingUp(Source::Memory);
+                return Ok(Step::Continue);
             }
             // A watcher that began in the future waits for it.
             if logged.revision > self.position {
@@ -251,13 +247,9 @@ impl Watcher {
     }
 
     fn read_history(&mut self, mut batch: Batch) -> Step {
-        let applied = self.kind.applied.get();
+        let applied = self.kind.origin.applied.get();
         let journal = self.kind.journal.read();
-        if let Some(oldest) = journal.missed(self.position) {
-            self.state = WatcherState::Expired { oldest };
-            return Step::Continue;
-        }
-        let Since::Places(places) = journal.history.after(self.position) else {
+        let Since::Places(places) = self.past(&journal) else {
             let cursor = StoreCursor::new(self.position);
             self.state = WatcherState::CatchingUp(Source::Store(cursor));
             return Step::ReadStore;
@@ -298,8 +290,10 @@ impl Watcher {
             true => cursor.through,
             false => batch.last,
         };
-        let floor = self.kind.journal.read().history.floor();
-        if cursor.pending.is_empty() && floor <= self.position {
+        let journal = self.kind.journal.read();
+        let is_in_memory =
+            journal.history.floor() <= self.position && !journal.has_missed(self.position);
+        if cursor.pending.is_empty() && is_in_memory {
             self.state = WatcherState::CatchingUp(Source::Memory);
             return batch.deliver(self.position, Step::Continue);
         }
@@ -311,30 +305,37 @@ impl Watcher {
         let WatcherState::CatchingUp(Source::Store(cursor)) = &mut self.state else {
             return Ok(());
         };
-        let read = async {
-            let changes = match &mut cursor.changes {
-                Some(changes) => changes,
-                None => {
-                    let follow = Follow::new(self.kind.layout.range(), cursor.through);
-                    let opened = self.kind.store.changes(follow).await?;
-                    cursor.changes.insert(opened)
-                }
-            };
-            changes.next().await
-        };
-        match read.await {
-            Ok(batch) => {
-                cursor.take(batch, &self.kind, &self.judge);
-                Ok(())
-            }
+        match cursor.read(&self.kind, &self.judge).await {
+            Ok(()) => Ok(()),
             Err(ChangesError::Compacted { oldest, .. }) => {
                 self.state = WatcherState::Expired { oldest };
                 Ok(())
             }
-            Err(ChangesError::Unavailable { reason }) => {
-                cursor.changes = None;
-                Err(WatchError::Unavailable { reason })
-            }
+            Err(ChangesError::Unavailable { reason }) => Err(WatchError::Unavailable { reason }),
+        }
+    }
+
+    /// Where in memory the events after its position are.
+    fn past(&self, journal: &Journal) -> Since {
+        match self.claims_missed(journal) {
+            true => Since::Forgotten,
+            false => journal.history.after(self.position),
+        }
+    }
+
+    /// Whether it says to stand where the cache has never been. What it has not heard of may have
+    /// been told before that place, so that only the store can tell.
+    fn claims_missed(&self, journal: &Journal) -> bool {
+        self.position == self.began && journal.has_missed(self.position)
+    }
+
+    /// Where it may tell its client that everything has been delivered. In the middle of what was
+    /// missed, deletions have been told before their time.
+    fn resumable(&self) -> Revision {
+        match self.state {
+            WatcherState::CatchingUp(Source::Store(_)) => self.position,
+            _ if self.position == self.began => self.position,
+            _ => self.kind.journal.read().before_missed(self.position),
         }
     }
 }
@@ -343,46 +344,6 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         self.kind.journal.write().fanout.leave(self.group);
     }
-}
-
-impl StoreCursor {
-    fn new(after: Revision) -> Self {
-        Self {
-            changes: None,
-            pending: VecDeque::new(),
-            through: after,
-        }
-    }
-
-    /// Takes what is wanted of a batch. Of one that is too large, only the first part: the store is
-    /// asked for the rest when that has been delivered.
-    fn take(&mut self, batch: ChangeBatch, kind: &KindShared, judge: &Judge) {
-        let mut passed = self.through;
-        for change in batch.changes {
-            if change.revision != passed && self.pending.len() >= PENDING_EVENTS_MAX {
-                self.through = passed;
-                self.changes = None;
-                return;
-            }
-            passed = change.revision;
-            self.pending.extend(judged(change, kind, judge));
-        }
-        self.through = batch.through.max(passed);
-    }
-}
-
-fn judged(change: Change, kind: &KindShared, judge: &Judge) -> Option<WatchEvent> {
-    let Change {
-        revision,
-        key,
-        value,
-        previous,
-    } = change;
-    let previous = previous.and_then(|previous| kind.read_object(previous));
-    let object = value.and_then(|value| kind.read_object(entry(key, revision, value)));
-    let event = Arc::new(Event::new(revision, previous, object)?);
-    let event_type = judge.event_type(&event)?;
-    Some(WatchEvent { event_type, event })
 }
 
 /// Events that are gathered for one delivery.

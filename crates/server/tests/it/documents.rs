@@ -196,7 +196,7 @@ async fn health_is_told_in_one_word_or_check_by_check() {
     assert!(verbose.contains("[+]shutdown ok\n"), "{verbose}");
     assert!(verbose.ends_with("readyz check passed\n"), "{verbose}");
     let excluded = server
-        .get("/livez?verbose&exclude=store&exclude=log")
+        .get("/healthz?verbose&exclude=store&exclude=log")
         .await
         .text();
     assert!(excluded.contains("[+]store excluded: ok\n"), "{excluded}");

@@ -1,55 +1,19 @@
-//! A store that fails: writes are refused, everything else goes on.
+//! A store that fails in one way and does everything else well.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::Arc;
 
-use listwatch_server::Settings;
-use listwatch_store::{
-    Changes, ChangesError, Commit, CommitError, Follow, MemoryStore, Page, Read, ReadError,
-    Revision, Store, StoreFuture,
-};
+use listwatch_server::{RunningServer, Settings};
+use listwatch_store::Store;
 use serde_json::json;
+use tokio::net::TcpListener;
 
-use crate::running::{CONFIG_MAPS, TestServer, start_on};
+use crate::{
+    faulty_store::{Faults, FaultyStore, Following, Reading, Writing},
+    running::{CONFIG_MAPS, TestServer, start_on},
+};
 
-/// A store in memory whose disk may be full, or gone.
-#[derive(Default)]
-struct FailingStore {
-    inner: MemoryStore,
-    is_full: AtomicBool,
-    is_gone: AtomicBool,
-}
-
-impl Store for FailingStore {
-    fn read(&self, read: Read) -> StoreFuture<'_, Result<Page, ReadError>> {
-        if self.is_gone.load(Ordering::Relaxed) {
-            let reason = "the disk is gone".to_owned();
-            return Box::pin(async { Err(ReadError::Unavailable { reason }) });
-        }
-        self.inner.read(read)
-    }
-
-    fn commit(&self, commit: Commit) -> StoreFuture<'_, Result<Revision, CommitError>> {
-        if self.is_full.load(Ordering::Relaxed) {
-            let reason = "no space left".to_owned();
-            return Box::pin(async { Err(CommitError::Full { reason }) });
-        }
-        self.inner.commit(commit)
-    }
-
-    fn changes(&self, follow: Follow) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {
-        self.inner.changes(follow)
-    }
-
-    fn compact(&self, before: Revision) -> StoreFuture<'_, Result<(), CommitError>> {
-        self.inner.compact(before)
-    }
-}
-
-async fn start() -> (TestServer, Arc<FailingStore>) {
-    let store = Arc::new(FailingStore::default());
+async fn start() -> (TestServer, Arc<FaultyStore>) {
+    let store = FaultyStore::new();
     let server = start_on(Arc::clone(&store) as Arc<dyn Store>, Settings::default()).await;
     (server, store)
 }
@@ -61,7 +25,10 @@ async fn a_full_disk_refuses_writes_and_nothing_else() {
     let created = server.post(CONFIG_MAPS, &object).await.created();
     let mut events = server.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
     events.shows(&["ADDED a"]).await;
-    store.is_full.store(true, Ordering::Relaxed);
+    store.set(Faults {
+        writing: Writing::Full,
+        ..Faults::NONE
+    });
     let item = format!("{CONFIG_MAPS}/a");
     let other = json!({"metadata": {"name": "b"}});
     let patch = json!({"data": {"k": "v"}});
@@ -76,7 +43,7 @@ async fn a_full_disk_refuses_writes_and_nothing_else() {
         assert!(message.contains("no space left"), "{message}");
     }
     assert_eq!(server.get(&item).await.ok(), created);
-    store.is_full.store(false, Ordering::Relaxed);
+    store.heal();
     server.merge(&item, &patch).await.ok();
     events.shows(&["MODIFIED a"]).await;
     server.assert_well().await;
@@ -85,7 +52,10 @@ async fn a_full_disk_refuses_writes_and_nothing_else() {
 #[tokio::test]
 async fn a_store_that_does_not_answer_makes_the_server_unready() {
     let (server, store) = start().await;
-    store.is_gone.store(true, Ordering::Relaxed);
+    store.set(Faults {
+        reading: Reading::Gone,
+        ..Faults::NONE
+    });
     let answer = server.get("/readyz").await;
     assert_eq!(answer.code, 500);
     let text = answer.text();
@@ -97,11 +67,40 @@ async fn a_store_that_does_not_answer_makes_the_server_unready() {
     assert_eq!(server.get("/readyz/store").await.code, 500);
     assert_eq!(server.get("/readyz/ping").await.code, 200);
     assert_eq!(server.get("/readyz?exclude=store").await.code, 200);
+    assert_eq!(
+        server.get("/livez").await.text(),
+        "ok",
+        "a restart is no help"
+    );
     let stale = server
         .get(&format!("{CONFIG_MAPS}?resourceVersion=0"))
         .await;
     stale.ok();
-    store.is_gone.store(false, Ordering::Relaxed);
+    store.heal();
     assert_eq!(server.get("/readyz").await.text(), "ok");
     server.assert_well().await;
+}
+
+#[tokio::test]
+async fn a_server_does_not_start_without_its_store_and_says_why() {
+    let store = FaultyStore::new();
+    store.set(Faults::GONE);
+    let start = async || {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let store = Arc::clone(&store) as Arc<dyn Store>;
+        RunningServer::start(listener, store, Settings::default()).await
+    };
+    let refused = start().await.err().map(|error| error.to_string());
+    let reason = refused.unwrap_or_default();
+    assert!(reason.contains("the store is away"), "{reason}");
+    store.heal();
+    start().await.unwrap();
+    // The objects that every cluster has are there, but they cannot be followed.
+    store.set(Faults {
+        following: Following::Gone,
+        ..Faults::NONE
+    });
+    let refused = start().await.err().map(|error| error.to_string());
+    let reason = refused.unwrap_or_default();
+    assert!(reason.contains("the store is away"), "{reason}");
 }

@@ -4,6 +4,7 @@
 
 mod client;
 mod running;
+mod faulty_store;
 
 mod scenes;
 mod paths;
@@ -23,6 +24,7 @@ mod replica_store;
 mod replicas;
 mod foreign_values;
 mod unreadable_values;
+mod losing_the_store;
 mod bad_input;
 mod golden;
 mod protobuf;

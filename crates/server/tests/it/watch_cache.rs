@@ -4,6 +4,8 @@ mod concurrency;
 mod contract;
 mod gated_store;
 mod model;
+mod reload;
 mod scenario;
+mod sharing;
 mod thing;
 mod world;

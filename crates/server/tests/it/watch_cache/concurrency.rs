@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use listwatch_server::watch_cache::{Area, CacheLimits, Event, Interest, KindCache, WatchCaches};
+use listwatch_server::{
+    random::Random,
+    watch_cache::{Area, CacheLimits, Event, Interest, KindCache, WatchCaches},
+};
 use listwatch_store::{Commit, Condition, Key, MemoryStore, Revision, Store, Write};
 
 use super::thing::{THINGS, Thing, layouts};
@@ -15,7 +18,9 @@ const COMMITS: u64 = 300;
 
 async fn start(store: &Arc<MemoryStore>, limits: CacheLimits) -> (WatchCaches, KindCache) {
     let store = Arc::clone(store) as Arc<dyn Store>;
-    let caches = WatchCaches::start(store, layouts(), limits).await.unwrap();
+    let caches = WatchCaches::start(store, layouts(), limits, Random::seeded(1))
+        .await
+        .unwrap();
     let things = caches.kind(THINGS).unwrap();
     (caches, things)
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use listwatch_server::{
+    random::Random,
     registry::Scope,
     watch_cache::{
         Area, CacheError, CacheLimits, CachedObject, Event, Interest, KindCache, KindLayout,
@@ -61,7 +62,7 @@ impl ThroughCache {
         let store = Arc::new(MemoryStore::new());
         let shared = Arc::clone(&store) as Arc<dyn Store>;
         let layout = KindLayout::new(PREFIX, Scope::Cluster, []);
-        let caches = WatchCaches::start(shared, vec![layout], limits)
+        let caches = WatchCaches::start(shared, vec![layout], limits, Random::seeded(1))
             .await
             .unwrap();
         Self {

@@ -6,7 +6,10 @@ use listwatch_api::{
     EventType,
     selector::{FieldSelector, LabelSelector},
 };
-use listwatch_server::watch_cache::{Area, CacheLimits, Interest, KindCache, WatchCaches, Watcher};
+use listwatch_server::{
+    random::Random,
+    watch_cache::{Area, CacheLimits, Interest, KindCache, WatchCaches, Watcher},
+};
 use listwatch_store::{Commit, Condition, Key, MemoryStore, Operation, Revision, Store, Write};
 use proptest::prelude::*;
 
@@ -231,7 +234,9 @@ impl World {
     async fn new(limits: CacheLimits) -> Self {
         let store = Arc::new(MemoryStore::new());
         let shared = Arc::clone(&store) as Arc<dyn Store>;
-        let caches = WatchCaches::start(shared, layouts(), limits).await.unwrap();
+        let caches = WatchCaches::start(shared, layouts(), limits, Random::seeded(1))
+            .await
+            .unwrap();
         Self {
             store,
             things: caches.kind(THINGS).unwrap(),

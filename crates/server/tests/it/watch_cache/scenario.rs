@@ -31,6 +31,7 @@ scenarios! {
     a_watcher_that_is_not_read_keeps_nothing
     old_events_leave_by_number_bytes_and_age
     a_cache_that_missed_changes_goes_on_with_the_difference
+    who_follows_through_what_was_missed_goes_on
     a_cache_goes_on_when_the_store_fails_for_a_while
     a_read_waits_for_its_revision_or_refuses
     kinds_come_and_go

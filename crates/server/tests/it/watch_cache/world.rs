@@ -3,8 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use listwatch_api::selector::{FieldSelector, LabelSelector};
-use listwatch_server::watch_cache::{
-    Area, CacheLimits, Interest, KindCache, Snapshot, WatchCaches, WatchError, Watcher,
+use listwatch_server::{
+    random::Random,
+    watch_cache::{
+        Area, CacheLimits, Interest, KindCache, Snapshot, WatchCaches, WatchError, Watcher,
+    },
 };
 use listwatch_store::{Commit, Condition, Key, Operation, Revision, Store, Write};
 
@@ -31,7 +34,10 @@ impl World {
     /// An empty store with a cache on it.
     pub(super) async fn new() -> Self {
         let store = GatedStore::new();
-        let limits = CacheLimits::default();
+        let limits = CacheLimits {
+            history_at_start_revisions: 0,
+            ..CacheLimits::default()
+        };
         Self {
             caches: start(&store, limits).await,
             store,
@@ -84,6 +90,7 @@ impl World {
                 "bytes" => limits.history_bytes_max = number,
                 "seconds" => limits.history_age_max = Duration::from_secs(number as u64),
                 "log" => limits.group_log_events_max = number,
+                "past" => limits.history_at_start_revisions = number as u64,
                 _ => panic!("{name} is no limit"),
             }
         }
@@ -233,7 +240,9 @@ impl World {
 
 async fn start(store: &Arc<GatedStore>, limits: CacheLimits) -> WatchCaches {
     let store = Arc::clone(store) as Arc<dyn Store>;
-    WatchCaches::start(store, layouts(), limits).await.unwrap()
+    WatchCaches::start(store, layouts(), limits, Random::seeded(1))
+        .await
+        .unwrap()
 }
 
 async fn advance(seconds: u64) -> String {
@@ -262,7 +271,7 @@ impl<'a> Words<'a> {
                 "budget",
             ]
             .contains(&name)
-                || ["events", "bytes", "seconds", "log"].contains(&name)
+                || ["events", "bytes", "seconds", "log", "past"].contains(&name)
         };
         let words = text.split_whitespace();
         let (options, plain): (Vec<_>, Vec<_>) = words.partition(|word| is_option(word));

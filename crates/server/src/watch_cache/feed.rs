@@ -1,0 +1,118 @@
+//! Whether the caches follow the store, for those who read them and for those who look after them.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use tokio::{sync::watch, time::Instant};
+
+use super::CacheError;
+
+/// Whether the caches follow the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FeedState {
+    /// They are being filled. Nobody is served.
+    Loading,
+    /// What is committed is known here a moment later.
+    Following,
+    /// Nothing comes in. What was known is still told, and nothing of it is wrong.
+    Stale {
+        /// When the store was lost.
+        since: Instant,
+        /// What happened, for a person.
+        reason: Arc<str>,
+    },
+}
+
+/// How the caches have followed the store.
+#[derive(Clone, Debug)]
+pub struct FeedStats {
+    /// Whether they do now.
+    pub state: FeedState,
+    /// How often the store could not be followed, each attempt counted.
+    pub failures: u64,
+    /// How often everything was read anew, since the store had forgotten what was missed.
+    pub reloads: u64,
+}
+
+/// The state of the feed, written by the feeder alone.
+pub(super) struct Feed {
+    state: watch::Sender<FeedState>,
+    failures: AtomicU64,
+    reloads: AtomicU64,
+}
+
+impl Feed {
+    pub(super) fn new() -> Self {
+        Self {
+            state: watch::Sender::new(FeedState::Loading),
+            failures: AtomicU64::new(0),
+            reloads: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn stats(&self) -> FeedStats {
+        FeedStats {
+            state: self.state.borrow().clone(),
+            failures: self.failures.load(Ordering::Relaxed),
+            reloads: self.reloads.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(super) fn is_following(&self) -> bool {
+        *self.state.borrow() == FeedState::Following
+    }
+
+    /// The store could not be followed. Said aloud once, however often it is tried again.
+    pub(super) fn lost(&self, reason: &str) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.state.send_if_modified(|state| {
+            let begins = !matches!(state, FeedState::Stale { .. });
+            if begins {
+                tracing::warn!(reason, "the watch cache does not follow the store any more");
+                let since = Instant::now();
+                let reason = reason.into();
+                *state = FeedState::Stale { since, reason };
+            }
+            begins
+        });
+    }
+
+    /// The store has forgotten what comes next. Everything is about to be read anew, which is also
+    /// how caches are filled in the first place.
+    pub(super) fn fell_behind(&self, reason: &str) {
+        if self.is_following() {
+            self.lost(reason);
+        }
+    }
+
+    /// Everything was read anew.
+    pub(super) fn reloaded(&self) {
+        self.reloads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The caches have come to where the store is, and go on with it.
+    pub(super) fn found(&self) {
+        let FeedStats { state, reloads, .. } = self.stats();
+        if let FeedState::Stale { since, .. } = state {
+            let seconds = since.elapsed().as_secs_f64();
+            tracing::info!(seconds, reloads, "the watch cache follows the store again");
+        }
+        self.state.send_replace(FeedState::Following);
+    }
+
+    /// Waits until the caches are filled, or tells why they cannot be.
+    pub(super) async fn loaded(&self) -> Result<(), CacheError> {
+        let mut news = self.state.subscribe();
+        let state = news.wait_for(|state| *state != FeedState::Loading).await;
+        let state = state.map(|state| state.clone());
+        match state.unwrap_or(FeedState::Loading) {
+            FeedState::Following => Ok(()),
+            FeedState::Stale { reason, .. } => Err(CacheError::Unavailable {
+                reason: reason.to_string(),
+            }),
+            FeedState::Loading => Err(super::stopped()),
+        }
+    }
+}
