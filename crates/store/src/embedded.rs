@@ -34,6 +34,7 @@ use self::{
     compaction::CompactionError,
     follow::EmbeddedChanges,
     log::Keep,
+    open::Wanted,
     queue::{Pushed, Queue},
     snapshot::Snapshot,
     writer::{Ends, Lifetimes, Request, Writer},
@@ -62,12 +63,32 @@ impl EmbeddedStore {
         path: impl AsRef<Path>,
         options: EmbeddedOptions,
     ) -> Result<Self, OpenError> {
+        let disk = directory(path.as_ref())?;
+        Self::open(disk, WallClock::system(), options).await
+    }
+
+    /// Opens the store in a directory, and makes none where none is.
+    pub async fn open_existing_directory(
+        path: impl AsRef<Path>,
+        options: EmbeddedOptions,
+    ) -> Result<Self, OpenError> {
         let path = path.as_ref();
-        let directory = Directory::create(path).map_err(|source| OpenError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::open(Arc::new(directory), WallClock::system(), options).await
+        if !path.is_dir() {
+            let directory = path.to_owned();
+            return Err(OpenError::NoStore { directory });
+        }
+        let disk = directory(path)?;
+        Self::open_wanted(disk, WallClock::system(), options, Wanted::Store).await
+    }
+
+    /// Makes a new store in a directory, which is then as [`EmbeddedStore::begin_after`] says.
+    pub async fn begin_directory_after(
+        path: impl AsRef<Path>,
+        options: EmbeddedOptions,
+        revision: Revision,
+    ) -> Result<Self, OpenError> {
+        let disk = directory(path.as_ref())?;
+        Self::begin_after(disk, WallClock::system(), options, revision).await
     }
 
     /// Opens the store on a disk, or makes a new one on an empty disk.
@@ -76,12 +97,33 @@ impl EmbeddedStore {
         clock: WallClock,
         options: EmbeddedOptions,
     ) -> Result<Self, OpenError> {
+        Self::open_wanted(disk, clock, options, Wanted::StoreOrNothing).await
+    }
+
+    /// Makes a new store whose first commit gets the revision after this one, and whose newest
+    /// revision is this one until then. Takes the place of a store that was never written; refuses
+    /// one that was, with [`OpenError::AlreadyWritten`].
+    pub async fn begin_after(
+        disk: Arc<dyn Disk>,
+        clock: WallClock,
+        options: EmbeddedOptions,
+        revision: Revision,
+    ) -> Result<Self, OpenError> {
+        Self::open_wanted(disk, clock, options, Wanted::NothingWritten(revision)).await
+    }
+
+    async fn open_wanted(
+        disk: Arc<dyn Disk>,
+        clock: WallClock,
+        options: EmbeddedOptions,
+        wanted: Wanted,
+    ) -> Result<Self, OpenError> {
         // Any two stores are made at two moments.
         let identity = clock.since_epoch().as_nanos() as u64;
         let opening = {
             let (disk, options) = (Arc::clone(&disk), options.clone());
             let work = options.disk_work;
-            work.start(move || open::open(&disk, &options, identity))
+            work.start(move || open::open(&disk, &options, wanted, identity))
         };
         let opened = opening.await.map_err(|error| OpenError::Io {
             path: disk.path(""),
@@ -106,6 +148,14 @@ impl EmbeddedStore {
         inner.expirer.wake(&inner);
         Ok(Self { inner })
     }
+}
+
+fn directory(path: &Path) -> Result<Arc<dyn Disk>, OpenError> {
+    let directory = Directory::create(path).map_err(|source| OpenError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(Arc::new(directory))
 }
 
 impl Drop for EmbeddedStore {

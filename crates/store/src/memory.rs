@@ -51,9 +51,14 @@ impl MemoryStore {
 
     /// An empty store that keeps this much of the past.
     pub fn with_history(bounds: MemoryHistory) -> Self {
+        Self::beginning_after(bounds, Revision::ZERO)
+    }
+
+    /// An empty store whose first commit gets the revision after this one.
+    pub fn beginning_after(bounds: MemoryHistory, revision: Revision) -> Self {
         let state = State {
-            revision: Revision::ZERO,
-            floor: Revision::ZERO,
+            revision,
+            floor: revision,
             entries: OrdMap::new(),
             history: VecDeque::new(),
             history_bytes: 0,
@@ -64,7 +69,7 @@ impl MemoryStore {
             inner: Arc::new(Inner {
                 bounds,
                 state: Mutex::new(state),
-                newest: watch::Sender::new(Revision::ZERO),
+                newest: watch::Sender::new(revision),
                 expirer: Expirer::default(),
             }),
         }

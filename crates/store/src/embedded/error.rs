@@ -28,6 +28,21 @@ pub enum OpenError {
         /// One of the names in it.
         found: String,
     },
+    /// There is no store, and none was to be made.
+    #[error("{} holds no store; is it the right directory?", directory.display())]
+    NoStore {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// There is a store that has been written, and a new one was to be made.
+    #[error(
+        "{} holds a store that has been written already; choose a directory that is empty or new",
+        directory.display()
+    )]
+    AlreadyWritten {
+        /// The directory of the store.
+        directory: PathBuf,
+    },
     /// The file has the name of a store's file, but is not one of this store.
     #[error(
         "{} does not belong to this store: {reason}; move it out of the directory if it came \

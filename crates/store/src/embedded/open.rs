@@ -27,17 +27,45 @@ pub(crate) struct Opened {
     pub(crate) writer: Writer,
 }
 
-/// Opens the store on a disk, or makes a new one where there is nothing.
+/// What may be found on the disk, and what is made of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    /// A store, or nothing: then a new one is made.
+    StoreOrNothing,
+    /// A store.
+    Store,
+    /// Nothing, or a store that was never written: a new one is made, whose first commit comes
+    /// after this revision.
+    NothingWritten(Revision),
+}
+
+/// Opens the store on a disk, or makes a new one.
 pub(crate) fn open(
     disk: &Arc<dyn Disk>,
     options: &EmbeddedOptions,
+    wanted: Wanted,
     new_identity: u64,
 ) -> Result<Opened, OpenError> {
+    let no_store = || OpenError::NoStore {
+        directory: disk.path(""),
+    };
+    // Before the lock, whose file would be left behind in somebody's directory.
+    if matches!(wanted, Wanted::Store) && Found::on(&**disk)?.is_nothing() {
+        return Err(no_store());
+    }
     let lock = lock(&**disk)?;
     let found = Found::on(&**disk)?;
-    let writer = match found.newest_base(&**disk)? {
-        Some(revision) => open_existing(disk, options, &found, revision)?,
-        None => make_new(disk, options, new_identity)?,
+    let writer = match (found.newest_base(&**disk)?, wanted) {
+        (Some(base), Wanted::StoreOrNothing | Wanted::Store) => {
+            open_existing(disk, options, &found, base)?
+        }
+        (Some(base), Wanted::NothingWritten(after)) => {
+            found.remove_unwritten(&**disk, base)?;
+            make_new(disk, options, new_identity, after)?
+        }
+        (None, Wanted::NothingWritten(after)) => make_new(disk, options, new_identity, after)?,
+        (None, Wanted::StoreOrNothing) => make_new(disk, options, new_identity, Revision::ZERO)?,
+        (None, Wanted::Store) => return Err(no_store()),
     };
     Ok(Opened { lock, writer })
 }
@@ -56,14 +84,15 @@ fn make_new(
     disk: &Arc<dyn Disk>,
     options: &EmbeddedOptions,
     identity: u64,
+    after: Revision,
 ) -> Result<Writer, OpenError> {
     let header = BaseHeader {
         identity,
-        revision: Revision::ZERO,
+        revision: after,
         log_sequence: 1,
     };
     let parts = LogParts::new(disk, options, identity);
-    let log = Log::begin(parts, header.log_sequence, Revision::ZERO.next());
+    let log = Log::begin(parts, header.log_sequence, after.next());
     let log = log.map_err(OpenError::io(&**disk, &segment_name(header.log_sequence)))?;
     let base = BaseWriter::begin(&**disk, header).and_then(BaseWriter::finish);
     let base = base.map_err(OpenError::io(&**disk, &base_name(header.revision)))?;
@@ -71,7 +100,8 @@ fn make_new(
         base: Arc::new(base),
         segments: [Arc::clone(log.active())].into(),
     };
-    let state = State::default();
+    let mut state = State::default();
+    state.revision = after;
     Ok(Writer::new(log, state, files.into(), options.tail_bytes))
 }
 
@@ -140,6 +170,27 @@ impl Found {
             }
         }
         Ok(None)
+    }
+
+    /// Whether there is nothing of a store.
+    fn is_nothing(&self) -> bool {
+        self.bases.is_empty() && self.segments.is_empty()
+    }
+
+    /// Removes a store that was never written. Its base goes first, and durably: a log without
+    /// records and without a base is where a new store may be made.
+    fn remove_unwritten(&self, disk: &dyn Disk, base: Revision) -> Result<(), OpenError> {
+        let mut entries = 0;
+        let opened = Base::open(disk, base, |_| entries += 1)?;
+        let first = opened.header.log_sequence;
+        let written = entries > 0 || self.segments != [first] || !is_without_records(disk, first)?;
+        if written || first != 1 || self.bases != [base] {
+            let directory = disk.path("");
+            return Err(OpenError::AlreadyWritten { directory });
+        }
+        let name = base_name(base);
+        disk.remove(&name).map_err(OpenError::io(disk, &name))?;
+        disk.sync_names().map_err(OpenError::io(disk, ""))
     }
 
     fn check_empty(&self, disk: &dyn Disk) -> Result<(), OpenError> {

@@ -1,3 +1,4 @@
+mod beginning;
 mod crash;
 mod damage;
 mod format;

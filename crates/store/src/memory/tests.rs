@@ -7,6 +7,14 @@ async fn memory_keeps_the_contract() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn memory_that_begins_later_keeps_the_contract() {
+    contract::run(contract::Terms::paused(), async || {
+        MemoryStore::beginning_after(MemoryHistory::default(), Revision::new(1_000))
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn history_beyond_its_bytes_is_forgotten() {
     let store = MemoryStore::with_history(MemoryHistory {
         bytes_max: 1000,
