@@ -17,7 +17,16 @@ pub(crate) enum LogFormat {
 
 /// Sends log lines to standard error. `RUST_LOG` chooses which; without it, what matters.
 pub(crate) fn start(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    start_at(format, "info");
+}
+
+/// Sends only warnings to standard error, as lines for people, unless `RUST_LOG` asks for more.
+pub(crate) fn start_with_warnings() {
+    start_at(LogFormat::Text, "warn");
+}
+
+fn start_at(format: LogFormat, level: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())

@@ -1,5 +1,6 @@
 //! The `listwatch` command.
 
+mod copy;
 mod etcd;
 mod kubeconfig;
 mod logging;
@@ -36,6 +37,8 @@ enum Command {
     Serve(serve::Arguments),
     /// Watch objects of any Kubernetes API and print each change, until Ctrl-C
     Watch(watch::Arguments),
+    /// Copy all objects from one place to another, such as to a new data directory
+    Copy(copy::Arguments),
 }
 
 const EXAMPLES: &str = "\
@@ -57,6 +60,10 @@ fn main() -> ExitCode {
             serve::run(arguments)
         }
         Command::Watch(arguments) => watch::run(&arguments),
+        Command::Copy(arguments) => {
+            logging::start_with_warnings();
+            copy::run(arguments)
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use crate::{
+    copy,
     etcd::{self, EtcdIdentity},
     kubeconfig,
     logging::LogFormat,
@@ -100,6 +101,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     refuse_open_network(arguments.listen)?;
     let opened = open_store(&arguments).await?;
+    copy::refuse_unfinished(&*opened.store).await?;
     let listener = TcpListener::bind(arguments.listen).await.with_context(|| {
         let address = arguments.listen;
         format!("cannot listen on {address}; choose another address with --listen")
@@ -245,7 +247,7 @@ fn settings(arguments: &Arguments) -> Settings {
 }
 
 /// Waits for SIGTERM or Ctrl-C.
-async fn stop_signal() -> Result<()> {
+pub(crate) async fn stop_signal() -> Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {

@@ -1,6 +1,8 @@
 //! The command as its users run it: a real process, real sockets, real files.
 
 #[cfg(test)]
+mod copy;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 mod many_watchers;

@@ -1,0 +1,206 @@
+//! `listwatch copy` on real directories, interrupted in the rudest ways.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Output, Stdio},
+    time::Duration,
+};
+
+use listwatch_sim::client::{Client, Collection};
+use listwatch_store::{
+    Commit, Condition, EmbeddedOptions, EmbeddedStore, Entry, Key, KeyRange, Operation, Read,
+    Revision, Store, Write,
+};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::{process::Command, time::timeout};
+
+use crate::server::Server;
+
+/// Enough for many commits, and for several files of a log.
+const OBJECTS: usize = 30_000;
+
+/// A copy that ended before it was interrupted is begun anew, so often at the most.
+const ATTEMPTS_MAX: usize = 20;
+
+/// Far more than it takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn copy_command(from: &Path, to: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_listwatch"));
+    command
+        .arg("copy")
+        .args(["--from", &format!("data:{}", from.display())])
+        .args(["--to", &format!("data:{}", to.display())])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+fn standard_error(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+async fn open(directory: &Path) -> EmbeddedStore {
+    let options = EmbeddedOptions::default();
+    let opened = EmbeddedStore::open_existing_directory(directory, options).await;
+    opened.unwrap()
+}
+
+/// A directory with many objects.
+async fn fill(directory: &Path) {
+    let store = EmbeddedStore::open_directory(directory, EmbeddedOptions::default()).await;
+    let store = store.unwrap();
+    let numbers: Vec<_> = (0..OBJECTS).collect();
+    for some in numbers.chunks(1_000) {
+        let operations = some.iter().map(|number| Operation {
+            key: Key::new(format!("/registry/configmaps/default/{number:06}")),
+            condition: Condition::Absent,
+            write: Write::put(format!("{number:0>500}")),
+        });
+        let operations = operations.collect();
+        store.commit(Commit { operations }).await.unwrap();
+    }
+}
+
+async fn objects(directory: &Path) -> Vec<Entry> {
+    let read = Read::newest(KeyRange::prefix("/registry/"));
+    open(directory).await.read(read).await.unwrap().entries
+}
+
+/// Waits until a copy into a directory has filled some files of the log.
+async fn wait_for_files(directory: PathBuf, number: usize) {
+    let file = directory.join(format!("log-{number:010}"));
+    let mut ticks = tokio::time::interval(Duration::from_millis(1));
+    while !file.exists() {
+        ticks.tick().await;
+    }
+}
+
+async fn is_unfinished(directory: &Path) -> bool {
+    let read = Read::newest(KeyRange::single("/registry/listwatch.copy"));
+    let page = open(directory).await.read(read).await.unwrap();
+    !page.entries.is_empty()
+}
+
+/// Begins a copy, interrupts it, goes on with it and kills that too. What the first said; `None` if
+/// one of them was faster.
+async fn interrupt_and_kill(from: &Path, to: &Path) -> Option<String> {
+    let interrupted = copy_command(from, to).spawn().unwrap();
+    let process = interrupted.id().unwrap().to_string();
+    timeout(PATIENCE, wait_for_files(to.to_owned(), 2))
+        .await
+        .unwrap();
+    let sent = Command::new("kill").args(["-INT", &process]).status().await;
+    assert!(sent.unwrap().success());
+    let ended = interrupted.wait_with_output().await.unwrap();
+    if !is_unfinished(to).await {
+        return None;
+    }
+    let mut killed = copy_command(from, to).spawn().unwrap();
+    timeout(PATIENCE, wait_for_files(to.to_owned(), 4))
+        .await
+        .unwrap();
+    killed.kill().await.unwrap();
+    is_unfinished(to).await.then(|| standard_error(&ended))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_goes_on_after_an_interrupt_and_after_a_kill() {
+    let place = TempDir::new().unwrap();
+    let (from, to) = (place.path().join("from"), place.path().join("to"));
+    fill(&from).await;
+
+    let mut said = None;
+    for _ in 0..ATTEMPTS_MAX {
+        said = interrupt_and_kill(&from, &to).await;
+        if said.is_some() {
+            break;
+        }
+        std::fs::remove_dir_all(&to).unwrap();
+    }
+    let said = said.expect("a copy can be interrupted before its end");
+    assert!(said.contains("run the same command again"), "{said}");
+
+    let mut serve = Command::new(env!("CARGO_BIN_EXE_listwatch"));
+    let serve = serve.args(["--listen", "127.0.0.1:0", "--data"]).arg(&to);
+    let refused = timeout(PATIENCE, serve.output()).await.unwrap().unwrap();
+    let said = standard_error(&refused);
+    assert!(
+        !refused.status.success() && said.contains("has not finished"),
+        "{said}"
+    );
+
+    let finished = copy_command(&from, &to).output().await.unwrap();
+    assert!(finished.status.success(), "{}", standard_error(&finished));
+    let said = String::from_utf8_lossy(&finished.stdout);
+    assert!(said.contains("copied 30,000 objects"), "{said}");
+    assert!(said.contains("the rest of them"), "{said}");
+    let (copies, originals) = (objects(&to).await, objects(&from).await);
+    let newest = originals.iter().map(|entry| entry.revision).max();
+    assert_eq!(copies.len(), originals.len());
+    for (copy, original) in copies.iter().zip(&originals) {
+        assert_eq!((&copy.key, &copy.value), (&original.key, &original.value));
+        assert!(Some(copy.revision) > newest);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_serves_a_copy_and_clients_notice() {
+    let place = TempDir::new().unwrap();
+    let (from, to) = (place.path().join("from"), place.path().join("to"));
+    let configmaps = Collection::core("configmaps").in_namespace("default");
+    let server = Server::start(&from);
+    let client = Client::new(&format!("http://{}", server.address)).unwrap();
+    let object = json!({"metadata": {"name": "color"}, "data": {"is": "blue"}});
+    let original = client.create(&configmaps, &object).await.unwrap();
+
+    let refused = copy_command(&from, &to).output().await.unwrap();
+    let said = standard_error(&refused);
+    assert!(
+        !refused.status.success() && said.contains("Stop it"),
+        "{said}"
+    );
+    assert!(!to.exists(), "nothing is made before the source is open");
+    drop(server);
+    let copied = copy_command(&from, &to).output().await.unwrap();
+    assert!(copied.status.success(), "{}", standard_error(&copied));
+
+    let server = Server::start(&to);
+    let client = Client::new(&format!("http://{}", server.address)).unwrap();
+    let mut copy = client.get(&configmaps, "color").await.unwrap();
+    let version = |object: &serde_json::Value| {
+        let version = object["metadata"]["resourceVersion"].as_str().unwrap();
+        Revision::new(version.parse().unwrap())
+    };
+    assert!(version(&copy) > version(&original));
+    copy["metadata"]["resourceVersion"] = original["metadata"]["resourceVersion"].clone();
+    assert_eq!(copy, original);
+
+    drop(server);
+    let again = copy_command(&from, &to).output().await.unwrap();
+    let said = standard_error(&again);
+    assert!(said.contains("the target is not empty"), "{said}");
+    let merged = copy_command(&from, &to)
+        .arg("--merge")
+        .output()
+        .await
+        .unwrap();
+    assert!(merged.status.success(), "{}", standard_error(&merged));
+}
+
+#[tokio::test]
+async fn what_is_no_source_is_said_and_left_alone() {
+    let place = TempDir::new().unwrap();
+    let (from, to) = (place.path().join("from"), place.path().join("to"));
+    let missing = copy_command(&from, &to).output().await.unwrap();
+    let said = standard_error(&missing);
+    assert!(
+        !missing.status.success() && said.contains("holds no store"),
+        "{said}"
+    );
+    let same = copy_command(&to, &to).output().await.unwrap();
+    assert!(standard_error(&same).contains("the same place"));
+    assert_eq!(place.path().read_dir().unwrap().count(), 0);
+}
