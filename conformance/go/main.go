@@ -2,7 +2,8 @@
 // crashed under them, and checks that they end with exactly what a fresh list says.
 //
 // Nothing is configured but the address: dynamic clients write JSON, typed ones protobuf, and both
-// take the JSON that they are answered with.
+// take the JSON that they are answered with. With the argument `tell` it prints what one informer
+// tells, while others look after the servers.
 package main
 
 import (
@@ -26,7 +27,11 @@ func main() {
 	defer cancel()
 	// client-go tells of every lost connection, and losing them is what this is about.
 	klog.SetLogger(klog.Logger{})
-	if err := run(ctx); err != nil {
+	task := run
+	if len(os.Args) > 1 && os.Args[1] == "tell" {
+		task = tell
+	}
+	if err := task(ctx); err != nil {
 		fmt.Println("FAILED:", err)
 		os.Exit(1)
 	}

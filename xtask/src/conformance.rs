@@ -4,6 +4,7 @@
 
 mod console;
 mod program;
+mod replicas;
 mod server;
 mod session;
 
@@ -31,7 +32,7 @@ pub(crate) struct Client {
 const LITTLE_HISTORY: &[&str] = &["--history-bytes", "1000000"];
 
 /// All of them, the widest first.
-pub(crate) const CLIENTS: [Client; 6] = [
+pub(crate) const CLIENTS: [Client; 7] = [
     Client {
         name: "kubectl",
         toolchain: &["go", "bash"],
@@ -78,6 +79,12 @@ pub(crate) const CLIENTS: [Client; 6] = [
             let program = tools::kube_rs_target().join("debug/kube_rs");
             program::run("kube_rs", &[], &mut Command::new(program))
         },
+    },
+    Client {
+        name: "replicas",
+        toolchain: &["go"],
+        install: tools::install_for_replicas,
+        run: replicas::run,
     },
     Client {
         name: "informer_oracle",

@@ -94,6 +94,13 @@ pub(crate) fn build_kubectl() -> Result<()> {
     build_go_with("kubectl", &format!("-X {variable}={version}"))
 }
 
+/// Builds the programs that look on while servers die.
+pub(crate) fn install_for_replicas() -> Result<()> {
+    build_kubectl()?;
+    build_go("etcd")?;
+    build_go("go")
+}
+
 fn build_go_with(module: &str, linker_flags: &str) -> Result<()> {
     let folder = workspace::root().join("conformance").join(module);
     let mut build = Command::new("go");

@@ -18,19 +18,28 @@ pub(super) struct Server {
     session: Session,
     folder: PathBuf,
     address: String,
-    arguments: &'static [&'static str],
+    arguments: Vec<String>,
 }
 
 impl Server {
     /// Starts on an empty folder, at an address of the system's choice, with more arguments.
-    pub(super) fn start(name: &str, arguments: &'static [&'static str]) -> Result<Self> {
+    pub(super) fn start(name: &str, arguments: &[&str]) -> Result<Self> {
         let folder = workspace::target().join("conformance").join(name);
         if folder.exists() {
             fs::remove_dir_all(&folder)
                 .with_context(|| format!("cannot clear {}", folder.display()))?;
         }
+        let data = folder.join("data").display().to_string();
+        let mut all = vec!["--data".to_owned(), data];
+        all.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        Self::start_on_store(folder, all)
+    }
+
+    /// Starts at an address of the system's choice. The arguments say where the objects are; the
+    /// folder is for the rest.
+    pub(super) fn start_on_store(folder: PathBuf, arguments: Vec<String>) -> Result<Self> {
         fs::create_dir_all(&folder)?;
-        let (session, address) = launch(&folder, "127.0.0.1:0", arguments)?;
+        let (session, address) = launch(&folder, "127.0.0.1:0", &arguments)?;
         Ok(Self {
             session,
             folder,
@@ -39,12 +48,17 @@ impl Server {
         })
     }
 
+    /// Where it listens.
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Where it listens, as a URL.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The folder that holds its data, its log and its kubeconfig.
+    /// The folder that holds its log, its kubeconfig, and its data if it keeps them itself.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -61,8 +75,13 @@ impl Server {
 
     /// Kills it and starts it again on the same data and address.
     pub(super) fn crash(&mut self) -> Result<()> {
-        self.session.kill()?;
+        self.kill()?;
         self.start_again()
+    }
+
+    /// Kills it.
+    pub(super) fn kill(&mut self) -> Result<()> {
+        self.session.kill()
     }
 
     /// The end of what it logged.
@@ -70,24 +89,23 @@ impl Server {
         log_tail(&self.folder)
     }
 
-    fn start_again(&mut self) -> Result<()> {
-        let (session, address) = launch(&self.folder, &self.address, self.arguments)?;
+    /// Starts one that has ended on the same data and address.
+    pub(super) fn start_again(&mut self) -> Result<()> {
+        let (session, address) = launch(&self.folder, &self.address, &self.arguments)?;
         ensure!(address == self.address, "the server came back on {address}");
         self.session = session;
         Ok(())
     }
 }
 
-fn launch(folder: &Path, listen: &str, arguments: &[&str]) -> Result<(Session, String)> {
+fn launch(folder: &Path, listen: &str, arguments: &[String]) -> Result<(Session, String)> {
     let log = File::options()
         .create(true)
         .append(true)
         .open(folder.join("server.log"))?;
     let mut command = Command::new(workspace::target().join("debug/listwatch"));
     command
-        .args(["serve", "--listen", listen, "--data"])
-        .arg(folder.join("data"))
-        .arg("--kubeconfig")
+        .args(["serve", "--listen", listen, "--kubeconfig"])
         .arg(folder.join("kubeconfig"))
         .args(arguments)
         .stderr(log);

@@ -1,6 +1,7 @@
 //! Hands each request to the server that works, and to the others when it does not.
 
 use std::{
+    error::Error,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -10,6 +11,7 @@ use std::{
 };
 
 use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, combinators::MapErr};
 use hyper::body::Body as _;
 use kube::{Client, client::Body};
 use tokio::time::{Instant, error::Elapsed, timeout};
@@ -26,6 +28,9 @@ pub(super) struct Server {
     pub(super) address: Uri,
     pub(super) client: Client,
 }
+
+type BoxError = Box<dyn Error + Send + Sync>;
+type AnswerBody = MapErr<Body, fn(kube::Error) -> BoxError>;
 
 /// The service that kube's client is made of.
 #[derive(Clone)]
@@ -55,9 +60,9 @@ impl Router {
 }
 
 impl tower_service::Service<Request<Body>> for Router {
-    type Response = Response<Body>;
+    type Response = Response<AnswerBody>;
     type Error = kube::Error;
-    type Future = BoxFuture<'static, Result<Response<Body>, kube::Error>>;
+    type Future = BoxFuture<'static, Result<Response<AnswerBody>, kube::Error>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), kube::Error>> {
         Poll::Ready(Ok(()))
@@ -65,7 +70,18 @@ impl tower_service::Service<Request<Body>> for Router {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let servers = Arc::clone(&self.servers);
-        Box::pin(async move { servers.answer(request).await })
+        Box::pin(async move {
+            let answer = servers.answer(request).await?;
+            Ok(answer.map(|body| body.map_err(bare_cause as _)))
+        })
+    }
+}
+
+/// The client around this one says again that a body failed: it gets the cause alone.
+fn bare_cause(error: kube::Error) -> BoxError {
+    match error {
+        kube::Error::Service(cause) => cause,
+        error => error.into(),
     }
 }
 
