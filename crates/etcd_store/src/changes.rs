@@ -19,6 +19,9 @@ use crate::{cluster::Cluster, failure::changes_error, own_keys, progress::Progre
 
 /// How long to wait for an answer about progress, at the most.
 const ASK_PAUSE_MAX: Duration = Duration::from_millis(200);
+/// A watch that is behind and says nothing for this long has lost its member. Another is then
+/// tried, while readers still wait.
+const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// Follows the changes of a range.
 pub(crate) struct EtcdChanges {
@@ -34,11 +37,16 @@ pub(crate) struct EtcdChanges {
 }
 
 /// Whether the watch has to be asked how far it is.
+#[derive(Clone, Copy)]
 enum Asking {
     /// It has told all that is known to be there.
     Even,
     /// It is behind, and is asked at this time, and after each pause again.
-    Behind { at: Instant, pause: Duration },
+    Behind {
+        silent_since: Instant,
+        at: Instant,
+        pause: Duration,
+    },
 }
 
 impl EtcdChanges {
@@ -84,11 +92,12 @@ impl EtcdChanges {
                 biased;
                 update = self.watch.next() => {
                     let update = update.map_err(|error| self.ended(&error))?;
+                    self.asking = Asking::Even;
                     if let Some(batch) = self.take(update)? {
                         return Ok(batch);
                     }
                 }
-                () = asked => self.ask(),
+                () = asked => self.ask()?,
             }
         }
     }
@@ -99,22 +108,38 @@ impl EtcdChanges {
         self.asking = match self.asking {
             _ if known <= self.through => Asking::Even,
             Asking::Even => {
-                let pause = Progress::patience(&self.watch);
-                let at = Instant::now() + pause;
-                Asking::Behind { at, pause }
+                let (pause, now) = (Progress::patience(&self.watch), Instant::now());
+                Asking::Behind {
+                    silent_since: now,
+                    at: now + pause,
+                    pause,
+                }
             }
-            Asking::Behind { at, pause } => Asking::Behind { at, pause },
+            behind @ Asking::Behind { .. } => behind,
         };
     }
 
-    fn ask(&mut self) {
-        if let Asking::Behind { pause, .. } = self.asking {
-            self.progress.request(&self.watch);
-            self.asking = Asking::Behind {
-                at: Instant::now() + pause,
-                pause: (pause * 2).min(ASK_PAUSE_MAX),
-            };
+    fn ask(&mut self) -> Result<(), ChangesError> {
+        let Asking::Behind {
+            silent_since,
+            pause,
+            ..
+        } = self.asking
+        else {
+            return Ok(());
+        };
+        if silent_since.elapsed() > SILENCE_MAX {
+            return Err(ChangesError::Unavailable {
+                reason: format!("the watch on etcd has said nothing for {SILENCE_MAX:?}"),
+            });
         }
+        self.progress.request(&self.watch);
+        self.asking = Asking::Behind {
+            silent_since,
+            at: Instant::now() + pause,
+            pause: (pause * 2).min(ASK_PAUSE_MAX),
+        };
+        Ok(())
     }
 
     /// What an update says that is new; `None` for nothing.

@@ -122,6 +122,42 @@ async fn an_etcd_that_went_back_in_time_ends_the_store() {
 }
 
 #[tokio::test]
+async fn a_watch_whose_member_stands_still_ends_while_the_others_go_on() {
+    let Some(program) = Program::find_or_skip(Release::Current) else {
+        return;
+    };
+    let mut etcd = Servers::start(&program, 3).await.unwrap();
+    let store = open(&etcd, "/a/").await;
+    let start = script::newest(&store).await;
+    let mut cursor = script::cursor(&store, KeyRange::all(), start).await;
+    etcd.members()[0].pause().unwrap();
+    let mut others = options(&etcd, "/a/");
+    others.connection.endpoints.remove(0);
+    let other = EtcdStore::open(others).await.unwrap();
+    let written = async {
+        loop {
+            let put = script::put_if(&other, "x", Condition::Any, "1").await;
+            if let Ok(revision) = put {
+                return revision;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let last = timeout(SOON, written).await.expect("two of three go on");
+    let followed = async {
+        // Who waits for the revision has to ask for it.
+        while store.read(Read::revision_only()).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        while cursor.next().await.is_ok() {}
+        script::follow(&store, start, last).await
+    };
+    let changes = timeout(SOON, followed).await.expect("another member tells");
+    assert!(!changes.is_empty());
+    etcd.members()[0].resume().unwrap();
+}
+
+#[tokio::test]
 async fn of_three_members_one_may_be_gone() {
     let Some(program) = Program::find_or_skip(Release::Current) else {
         return;
