@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod copy;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 mod many_watchers;
