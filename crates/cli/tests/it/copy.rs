@@ -14,7 +14,12 @@ use listwatch_store::{
 };
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::{process::Command, time::timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    process::Command,
+    time::timeout,
+};
 
 use crate::server::Server;
 
@@ -239,9 +244,25 @@ async fn write_at(serve: &[String], stop: usize, before: Revision) -> Revision {
     for number in 0..stop {
         let found = client.get(&configmaps, &format!("stop-{number}")).await;
         assert!(version(&found.unwrap()) > before);
+        let answer = watch_after(&server.address, before).await;
+        assert!(answer.contains(r#""code":410"#), "{answer}");
     }
     let object = json!({"metadata": {"name": format!("stop-{stop}")}});
     version(&client.create(&configmaps, &object).await.unwrap())
+}
+
+/// What a watch after a version that the server does not know says before it ends.
+async fn watch_after(address: &str, version: Revision) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "GET /api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version} HTTP/1.1\r\n\
+         Host: {address}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    let read = timeout(PATIENCE, stream.read_to_string(&mut answer)).await;
+    read.expect("the watch ends").unwrap();
+    answer
 }
 
 fn version(object: &serde_json::Value) -> Revision {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use listwatch_etcd::testing::{Cluster, Program, Release};
 use listwatch_etcd_store::{Compaction, EtcdOptions, EtcdStore};
 
-use super::{interrupted::goes_on_at_any_commit, *};
+use super::{interrupted::goes_on_at_any_commit, watched_store::Fate, *};
 use crate::etcd::keys_under;
 
 fn options(etcd: &Cluster, prefix: &str) -> EtcdOptions {
@@ -98,4 +98,24 @@ async fn events_in_etcd_get_a_new_life() {
         .unwrap();
     delete(&*source, "/registry/events/default/a").await;
     assert_copied(&*source, &*target).await;
+}
+
+#[tokio::test]
+async fn an_etcd_that_is_killed_and_comes_back_is_waited_for() {
+    let Some(program) = Program::find_or_skip(Release::Current) else {
+        return;
+    };
+    let mut etcd = Cluster::single(&program).await.unwrap();
+    let (source, kept) = (filled_source().await, later_store(&etcd, "/registry").await);
+    let target = WatchedStore::new(kept.clone()).with_fate(3, Fate::Waits);
+    let plan = plan();
+    let coming_back = async {
+        target.stalled().await;
+        etcd.members()[0].kill().unwrap();
+        target.let_go();
+        etcd.members()[0].restart().await.unwrap();
+    };
+    let (copied, ()) = tokio::join!(copy_all(&*source, &target, &plan), coming_back);
+    assert_eq!(copied.unwrap().objects, OBJECTS);
+    assert_copied(&*source, &*kept).await;
 }
