@@ -19,6 +19,9 @@ use crate::{KeyMount, breaker::Breaker, own_keys};
 /// A request that somebody stopped waiting for after this long counts as not answered.
 const SILENCE: Duration = Duration::from_secs(1);
 
+/// The largest revision that etcd can be asked about.
+pub(crate) const NUMBER_MAX: u64 = i64::MAX as u64;
+
 /// One etcd cluster and the keys of it that are ours.
 pub(crate) struct Cluster {
     pub(crate) client: Client,
@@ -156,7 +159,8 @@ impl Cluster {
             // Nothing ever was at etcd's first revision.
             (Some(0), 0) => Some(1),
             (Some(0) | None, _) => None,
-            (number, _) => number,
+            // etcd counts with a sign; nothing is ever as far as that.
+            (Some(number), _) => Some(number.min(NUMBER_MAX)),
         }
     }
 
