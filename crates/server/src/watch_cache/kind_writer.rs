@@ -133,7 +133,13 @@ impl KindWriter {
     pub(super) fn reconcile(&mut self, page: Page, now: Instant) -> Vec<Wake> {
         let (known, revision) = (self.known(), page.revision);
         self.shared.unreadable.retain(&page);
-        for change in differences(&self.view, page, known.next()) {
+        let differences = differences(&self.view, page, known.next());
+        if !differences.is_empty() {
+            let prefix = self.shared.layout.storage_prefix();
+            let (after, through) = (known, revision);
+            tracing::info!(prefix, %after, %through, "only the difference is told");
+        }
+        for change in differences {
             self.apply(change);
         }
         self.view.revision = revision;
@@ -206,6 +212,8 @@ fn differences(view: &View, page: Page, deleted_at: Revision) -> Vec<Change> {
         }
     }
     changes.extend(known.map(|gone| deletion(gone.key())));
-    changes.sort_by_key(|change| change.revision);
+    // What was written at the revision of the deletions goes before them: who goes on from there is
+    // told of all deletions after it, but not of the write again.
+    changes.sort_by_key(|change| (change.revision, change.value.is_none()));
     changes
 }

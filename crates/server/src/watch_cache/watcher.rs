@@ -156,7 +156,9 @@ impl Watcher {
         if let WatcherState::Live { cursor } = self.state {
             let applied = self.kind.origin.applied.get();
             let journal = self.kind.journal.read();
-            if journal.fanout.group(self.group).end() == cursor {
+            if self.claims_missed(&journal) {
+                self.state = WatcherState::CatchingUp(Source::Memory);
+            } else if journal.fanout.group(self.group).end() == cursor {
                 self.position = self.position.max(applied);
             }
         }
@@ -210,7 +212,7 @@ impl Watcher {
         let applied = self.kind.origin.applied.get();
         let journal = self.kind.journal.read();
         let group = journal.fanout.group(self.group);
-        if cursor < group.first() {
+        if cursor < group.first() || self.claims_missed(&journal) {
             self.state = WatcherState::CatchingUp(Source::Memory);
             return Ok(Step::Continue);
         }
@@ -218,10 +220,6 @@ impl Watcher {
         for logged in group.from(cursor) {
             if batch.ends_before(logged.revision) {
                 break;
-            }
-            if logged.revision <= self.position && self.claims_missed(&journal) {
-                self.state = WatcherState::CatchingUp(Source::Memory);
-                return Ok(Step::Continue);
             }
             // A watcher that began in the future waits for it.
             if logged.revision > self.position {

@@ -17,7 +17,6 @@ mod writing;
 mod deleting;
 mod conversions;
 mod documents;
-mod etcd_store;
 mod shutdown;
 mod limits;
 mod failing_store;
