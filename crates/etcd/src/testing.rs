@@ -4,33 +4,35 @@ mod certificates;
 mod member;
 mod program;
 
-use std::{io, time::Duration};
+use std::{io, path::Path, time::Duration};
 
 use tempfile::TempDir;
-use thiserror::Error;
+use thiserror::Error as ThisError;
 use tokio::time::timeout;
 
-use self::certificates::Transport;
+use self::{certificates::Transport, member::Peers};
 pub use self::{
     member::Member,
     program::{Program, Release},
 };
-use crate::{Client, Settings};
+use crate::{Client, Error, Settings, client::Repeat, wire};
 
 /// How long a new or restarted cluster has to answer its first request.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Its question is empty, like that for the status.
+const DEFRAGMENT: &str = "/etcdserverpb.Maintenance/Defragment";
 /// How often a start is tried; another program may take a port between its choice and its use.
 const STARTS_MAX: usize = 5;
 
-/// An etcd cluster on loopback, its data in a folder that goes away with it.
+/// An etcd cluster on loopback, its data in a folder that goes away with it unless it was given.
 #[derive(Debug)]
 pub struct Cluster {
     members: Vec<Member>,
-    _directory: TempDir,
+    _directory: Option<TempDir>,
 }
 
 /// Why etcd did not start.
-#[derive(Debug, Error)]
+#[derive(Debug, ThisError)]
 pub enum StartError {
     /// The folder, a port or the program could not be had.
     #[error("cannot start etcd: {0}")]
@@ -78,17 +80,35 @@ impl Cluster {
         transport: Transport,
     ) -> Result<Self, StartError> {
         let directory = tempfile::tempdir()?;
+        let peers = Peers::Direct(count);
         let mut cluster = Self {
-            members: Member::plan(program, transport, directory.path(), count)?,
-            _directory: directory,
+            members: Member::plan(program, transport, directory.path(), peers)?,
+            _directory: Some(directory),
         };
-        for member in &mut cluster.members {
+        cluster.begin().await?;
+        Ok(cluster)
+    }
+
+    /// A cluster that is not started yet, its data and its log in this folder. Its members are
+    /// told to reach each other through these ports of loopback, from which connections are to be
+    /// passed on to [`Member::peer_address`].
+    pub fn behind(program: &Program, directory: &Path, ports: &[u16]) -> Result<Self, StartError> {
+        let peers = Peers::Through(ports);
+        Ok(Self {
+            members: Member::plan(program, Transport::Plain, directory, peers)?,
+            _directory: None,
+        })
+    }
+
+    /// Starts all members and waits until all of them answer.
+    pub async fn begin(&mut self) -> Result<(), StartError> {
+        for member in &mut self.members {
             member.spawn()?;
         }
-        for member in &mut cluster.members {
+        for member in &mut self.members {
             wait_until_it_answers(member).await?;
         }
-        Ok(cluster)
+        Ok(())
     }
 
     /// A client of all members, with the usual settings.
@@ -119,6 +139,18 @@ impl Cluster {
 }
 
 impl Member {
+    /// Lets it write its database anew without the holes; it answers nothing meanwhile.
+    pub async fn defragment(&self) -> Result<(), Error> {
+        let client = Client::new(Settings {
+            tls: self.client_tls(),
+            ..Settings::new([self.address()])
+        })?;
+        let question = wire::StatusRequest {};
+        let answer: Result<wire::HeaderResponse, Error> =
+            client.call(DEFRAGMENT, question, Repeat::Harmless).await;
+        answer.map(drop)
+    }
+
     /// Starts a killed member again on its old data, and waits until it answers.
     pub async fn restart(&mut self) -> Result<(), StartError> {
         self.spawn()?;

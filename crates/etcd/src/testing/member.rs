@@ -3,7 +3,7 @@
 use std::{
     fs::{self, OpenOptions},
     io,
-    net::TcpListener,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -14,6 +14,15 @@ use crate::Tls;
 /// How much of what etcd wrote an error shows.
 const LOG_CHARACTERS_MAX: usize = 4000;
 
+/// How the members of a cluster reach each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Peers<'a> {
+    /// So many of them, directly.
+    Direct(usize),
+    /// Through these ports of loopback, one for each.
+    Through(&'a [u16]),
+}
+
 /// One member of a test's cluster. It is killed when dropped.
 #[derive(Debug)]
 pub struct Member {
@@ -23,6 +32,8 @@ pub struct Member {
     directory: PathBuf,
     client_port: u16,
     peer_port: u16,
+    /// Where the other members find it: its own peer port, or what passes connections on to it.
+    advertised_peer_port: u16,
     /// All members as etcd's `--initial-cluster` names them.
     cluster: String,
     process: Option<Child>,
@@ -34,27 +45,45 @@ impl Member {
         program: &Program,
         transport: Transport,
         directory: &Path,
-        count: usize,
+        peers: Peers<'_>,
     ) -> io::Result<Vec<Self>> {
+        let count = match peers {
+            Peers::Direct(count) => count,
+            Peers::Through(ports) => ports.len(),
+        };
         let ports = free_ports(2 * count)?;
         let (client_ports, peer_ports) = ports.split_at(count);
-        let named = peer_ports.iter().enumerate();
+        let advertised = match peers {
+            Peers::Direct(_) => peer_ports,
+            Peers::Through(ports) => ports,
+        };
+        let named = advertised.iter().enumerate();
         let cluster: Vec<String> = named
             .map(|(index, port)| format!("member-{index}=http://127.0.0.1:{port}"))
             .collect();
         let cluster = cluster.join(",");
-        let ports = client_ports.iter().zip(peer_ports).enumerate();
-        let members = ports.map(|(index, (client_port, peer_port))| Self {
+        let members = (0..count).map(|index| Self {
             program: program.clone(),
             transport,
             name: format!("member-{index}"),
             directory: directory.join(format!("member-{index}")),
-            client_port: *client_port,
-            peer_port: *peer_port,
+            client_port: client_ports[index],
+            peer_port: peer_ports[index],
+            advertised_peer_port: advertised[index],
             cluster: cluster.clone(),
             process: None,
         });
         Ok(members.collect())
+    }
+
+    /// Where it listens for other members.
+    pub fn peer_address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.peer_port).into()
+    }
+
+    /// Where it listens for clients.
+    pub fn client_address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.client_port).into()
     }
 
     /// Where clients find it.
@@ -78,7 +107,8 @@ impl Member {
             .create(true)
             .append(true)
             .open(self.log_file())?;
-        let peer_address = format!("http://127.0.0.1:{}", self.peer_port);
+        let peer_address = format!("http://{}", self.peer_address());
+        let advertised = format!("http://127.0.0.1:{}", self.advertised_peer_port);
         let mut command = Command::new(self.program.path());
         command.arg("--name").arg(&self.name);
         command.arg("--data-dir").arg(self.directory.join("data"));
@@ -87,7 +117,7 @@ impl Member {
         command.arg("--listen-peer-urls").arg(&peer_address);
         command
             .arg("--initial-advertise-peer-urls")
-            .arg(&peer_address);
+            .arg(&advertised);
         command.arg("--initial-cluster").arg(&self.cluster);
         command.args(["--log-level", "error"]);
         command.args(self.transport.server_arguments(&self.directory)?);
