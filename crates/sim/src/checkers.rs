@@ -10,6 +10,7 @@ mod durable;
 mod exclusive;
 mod filtered;
 mod fresh;
+mod linearizable;
 mod listed;
 mod ordered;
 mod resumable;
@@ -37,7 +38,7 @@ pub struct Checker {
 }
 
 /// Every checker, in the order of `docs/guarantees.md`.
-pub const CHECKERS: [Checker; 11] = [
+pub const CHECKERS: [Checker; 12] = [
     ordered::CHECKER,
     unique::CHECKER,
     complete::CHECKER,
@@ -49,6 +50,7 @@ pub const CHECKERS: [Checker; 11] = [
     durable::CHECKER,
     fresh::CHECKER,
     exclusive::CHECKER,
+    linearizable::CHECKER,
 ];
 
 /// A history prepared for checking.
@@ -126,7 +128,10 @@ pub fn is_witnessed(history: &History) -> bool {
 impl<'a> Case<'a> {
     fn of(history: &'a History, model: &'a Model) -> Self {
         let watches = history.watches.iter().enumerate();
-        let streams = watches.map(|(number, watch)| Stream::of(number, watch, model));
+        let streams = watches.map(|(number, watch)| {
+            let gaps = history.gaps_of(watch.answerer).collect();
+            Stream::of(number, watch, model, gaps)
+        });
         Self {
             history,
             model,

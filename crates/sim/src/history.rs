@@ -5,8 +5,12 @@
 mod object;
 #[cfg(test)]
 pub(crate) mod script;
+mod transcript;
 
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use listwatch_api::{EventType, ResourceVersion};
 
@@ -20,6 +24,21 @@ use crate::selection::Selection;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(pub u64);
 
+/// Who gave an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Answerer {
+    /// A server, by its number; the first, and perhaps only one, by default.
+    Server(usize),
+    /// The store behind all servers, asked directly.
+    Store,
+}
+
+impl Default for Answerer {
+    fn default() -> Self {
+        Self::Server(0)
+    }
+}
+
 /// Everything that the clients of one run did and saw.
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -31,8 +50,51 @@ pub struct History {
     pub lists: Vec<List>,
     /// Watch streams; a resumed watch is a new stream.
     pub watches: Vec<Watch>,
+    /// What clients that keep a cache had in it.
+    pub caches: Vec<Cached>,
     /// Restarts of the server.
     pub restarts: Vec<Restart>,
+    /// Changes that a server said it had missed.
+    pub gaps: Vec<Gap>,
+}
+
+/// What one client had in its cache when it had seen everything up to a version.
+#[derive(Clone, Debug)]
+pub struct Cached {
+    /// Who of those that keep a cache.
+    pub client: usize,
+    /// What it follows.
+    pub selection: Selection,
+    /// Who told it so.
+    pub answerer: Answerer,
+    /// The version.
+    pub at: ResourceVersion,
+    /// The version of each object that it had.
+    pub contents: BTreeMap<ObjectKey, ResourceVersion>,
+}
+
+/// Changes that a server has missed, since its store had forgotten them: of these it tells only the
+/// difference that they made, deletions first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Which server.
+    pub answerer: Answerer,
+    /// The last version before it.
+    pub after: ResourceVersion,
+    /// The last version in it.
+    pub through: ResourceVersion,
+}
+
+impl Gap {
+    /// Whether what happened at this version was missed.
+    pub fn holds(&self, version: ResourceVersion) -> bool {
+        self.after < version && version <= self.through
+    }
+
+    /// How a deletion is dated of which nobody knows when it was.
+    pub fn first_missed(&self) -> ResourceVersion {
+        ResourceVersion::new(self.after.get() + 1)
+    }
 }
 
 /// One attempt to change an object.
@@ -50,6 +112,8 @@ pub struct Write {
     pub request: WriteRequest,
     /// What came of it.
     pub outcome: WriteOutcome,
+    /// Who was asked.
+    pub answerer: Answerer,
 }
 
 /// What a write asked for.
@@ -113,6 +177,8 @@ pub struct Read {
     pub key: ObjectKey,
     /// The object, or that there was none.
     pub seen: Option<ObjectVersion>,
+    /// Who was asked.
+    pub answerer: Answerer,
 }
 
 /// One list: all its pages, up to where the client or the server stopped.
@@ -141,6 +207,8 @@ pub struct Page {
     pub items: Vec<ObjectVersion>,
     /// How many the server said were still to come, when it said so.
     pub remaining: Option<u64>,
+    /// Who gave it; the pages of one list may come from several.
+    pub answerer: Answerer,
 }
 
 /// How a list ended.
@@ -186,6 +254,8 @@ pub struct Watch {
     pub frames: Vec<Received>,
     /// How it ended.
     pub ending: Ending,
+    /// Who sent it.
+    pub answerer: Answerer,
 }
 
 /// Where a stream begins.
@@ -265,7 +335,7 @@ pub enum Ending {
     },
 }
 
-/// The server was stopped and started again.
+/// The server, or a part of what stands behind it, was stopped and started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restart {
     /// When it was told to stop.
@@ -292,7 +362,15 @@ impl History {
         self.reads.extend(other.reads);
         self.lists.extend(other.lists);
         self.watches.extend(other.watches);
+        self.caches.extend(other.caches);
         self.restarts.extend(other.restarts);
+        self.gaps.extend(other.gaps);
+    }
+
+    /// The gaps of one server.
+    pub fn gaps_of(&self, answerer: Answerer) -> impl Iterator<Item = Gap> {
+        let gaps = self.gaps.iter().copied();
+        gaps.filter(move |gap| gap.answerer == answerer)
     }
 }
 
@@ -310,6 +388,13 @@ impl List {
     /// The version of the list; `None` when not even one page came.
     pub fn at(&self) -> Option<ResourceVersion> {
         self.pages.first().map(|page| page.at)
+    }
+
+    /// Who gave its pages, each once.
+    pub fn answerers(&self) -> String {
+        let answerers: BTreeSet<_> = self.pages.iter().map(|page| page.answerer).collect();
+        let texts: Vec<String> = answerers.iter().map(ToString::to_string).collect();
+        texts.join(" and ")
     }
 
     /// The objects of all pages.
@@ -334,6 +419,15 @@ impl Frame {
         match self {
             Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => object.version,
             Self::Bookmark(version) | Self::InitialEventsEnd(version) => *version,
+        }
+    }
+}
+
+impl fmt::Display for Answerer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(number) => write!(formatter, "server {number}"),
+            Self::Store => formatter.write_str("the store"),
         }
     }
 }

@@ -16,7 +16,7 @@ use listwatch_api::{EventType, ResourceVersion};
 pub use timeline::Timeline;
 
 use crate::{
-    history::{Frame, History, ObjectKey, ObjectVersion, Token},
+    history::{Frame, Gap, History, ObjectKey, ObjectVersion, Token},
     selection::Selection,
 };
 
@@ -125,6 +125,11 @@ impl Model {
         newest.unwrap_or(ResourceVersion::new(0))
     }
 
+    /// Every object that there ever was.
+    pub fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.by_key.keys()
+    }
+
     /// The changes of one object, oldest first.
     pub fn changes_of(&self, key: &ObjectKey) -> impl DoubleEndedIterator<Item = &Change> {
         let versions = self.by_key.get(key).into_iter().flatten();
@@ -184,6 +189,29 @@ impl Model {
             .filter_map(|change| self.event(selection, change))
     }
 
+    /// What is told of changes that were missed: the difference that they made to a selection.
+    pub fn differences<'a>(&'a self, selection: &Selection, gap: Gap) -> Vec<Expected<'a>> {
+        let selected = |state: &&ObjectVersion| selection.matches(state);
+        let expected = self.by_key.keys().filter_map(|key| {
+            let before = self.state_at(key, gap.after).filter(selected);
+            let now = self.state_at(key, gap.through);
+            let (event_type, version, object) = match (before, now) {
+                (Some(before), Some(now)) if before.version == now.version => return None,
+                (Some(_), Some(now)) if selected(&now) => (EventType::Modified, now.version, now),
+                (None, Some(now)) if selected(&now) => (EventType::Added, now.version, now),
+                (Some(before), Some(now)) => (EventType::Deleted, now.version, before),
+                (Some(before), None) => (EventType::Deleted, gap.first_missed(), before),
+                (None, _) => return None,
+            };
+            Some(Expected {
+                event_type,
+                version,
+                object,
+            })
+        });
+        expected.collect()
+    }
+
     /// The version at which the object with this uid was deleted.
     pub fn deletion_of(&self, key: &ObjectKey, uid: &str) -> Option<ResourceVersion> {
         let mut changes = self.changes_of(key);
@@ -213,8 +241,13 @@ impl Model {
                     Frame::Added(object) | Frame::Modified(object) => {
                         self.learn_state(object, &source);
                     }
-                    // Elsewhere it may only have left the selection.
-                    Frame::Deleted(object) if watch.selection.is_immutable() => {
+                    // Elsewhere it may only have left the selection, or be dated by guess.
+                    Frame::Deleted(object)
+                        if watch.selection.is_immutable()
+                            && !history
+                                .gaps_of(watch.answerer)
+                                .any(|gap| gap.holds(object.version)) =>
+                    {
                         self.learn_deletion(object, &source);
                     }
                     Frame::Deleted(_) | Frame::Bookmark(_) | Frame::InitialEventsEnd(_) => {}

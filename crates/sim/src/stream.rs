@@ -6,9 +6,10 @@ use listwatch_api::ResourceVersion;
 
 use crate::{
     history::{
-        Bookmarks, Ending, Frame, Freshness, ObjectKey, ObjectVersion, Received, Watch, WatchStart,
+        Bookmarks, Ending, Frame, Freshness, Gap, ObjectKey, ObjectVersion, Received, Watch,
+        WatchStart,
     },
-    model::Model,
+    model::{Expected, Model},
 };
 
 /// A watch stream and its parts.
@@ -24,6 +25,8 @@ pub struct Stream<'a> {
     pub initial: &'a [Received],
     /// The frames after the state.
     pub live: &'a [Received],
+    /// What the server had missed of that which the stream was about.
+    pub gaps: Vec<Gap>,
 }
 
 /// How a stream began.
@@ -41,20 +44,74 @@ pub enum Beginning {
 
 impl<'a> Stream<'a> {
     /// Takes a watch apart. Where the server did not mark the end of the state, the model tells.
-    pub fn of(number: usize, watch: &'a Watch, model: &Model) -> Self {
+    pub fn of(number: usize, watch: &'a Watch, model: &Model, mut gaps: Vec<Gap>) -> Self {
         let (beginning, split) = match (watch.start, watch.bookmarks) {
             (WatchStart::After(version, _), _) => (Beginning::After(version), 0),
             (WatchStart::State(_), Bookmarks::Wanted) => split_at_mark(watch),
-            (WatchStart::State(_), Bookmarks::Unwanted) => split_by_model(watch, model),
+            (WatchStart::State(_), Bookmarks::Unwanted) => split_by_model(watch, model, &gaps),
         };
         let (initial, live) = watch.frames.split_at(split);
+        let after = match beginning {
+            Beginning::After(version) | Beginning::State(version) => Some(version),
+            Beginning::PartOfState | Beginning::Unexplained => None,
+        };
+        // Who begins within a gap is refused, or is told by a later life of the server.
+        gaps.retain(|gap| after.is_some_and(|after| after <= gap.after));
         Self {
             number,
             watch,
             beginning,
             initial,
             live,
+            gaps,
         }
+    }
+
+    /// The events after `after` up to `through` that the stream has to bring.
+    pub fn expected<'m>(
+        &self,
+        model: &'m Model,
+        after: ResourceVersion,
+        through: ResourceVersion,
+    ) -> Vec<Expected<'m>> {
+        let selection = &self.watch.selection;
+        let missed = |version| self.gaps.iter().any(|gap| gap.holds(version));
+        let changes = model.changes(after, through);
+        let known = changes.filter(|change| !missed(change.version));
+        let mut events: Vec<_> = known
+            .filter_map(|change| model.event(selection, change))
+            .collect();
+        for gap in &self.gaps {
+            let differences = model.differences(selection, *gap).into_iter();
+            events.extend(differences.filter(|event| {
+                // The stream may have ended among the deletions, which have one version.
+                let cut = event.version == through && through == gap.first_missed();
+                after < event.version && event.version <= through && !cut
+            }));
+        }
+        events
+    }
+
+    /// The event that this one has to be; `None` if there should be none.
+    pub fn expected_at<'m>(
+        &self,
+        model: &'m Model,
+        object: &ObjectVersion,
+    ) -> Option<Expected<'m>> {
+        let selection = &self.watch.selection;
+        let version = object.version;
+        let Some(gap) = self.gap_at(version) else {
+            let change = model.change_at(version)?;
+            return model.event(selection, change);
+        };
+        let mut differences = model.differences(selection, gap).into_iter();
+        differences.find(|event| event.version == version && event.object.key == object.key)
+    }
+
+    /// The gap that this version is in.
+    pub fn gap_at(&self, version: ResourceVersion) -> Option<Gap> {
+        let mut gaps = self.gaps.iter().copied();
+        gaps.find(|gap| gap.holds(version))
     }
 
     /// The version after which its changes begin, when it got as far as changes.
@@ -101,12 +158,14 @@ fn split_at_mark(watch: &Watch) -> (Beginning, usize) {
 
 /// The state is the longest run of added objects that was the whole selected state at a version
 /// before the next event.
-fn split_by_model(watch: &Watch, model: &Model) -> (Beginning, usize) {
+fn split_by_model(watch: &Watch, model: &Model, gaps: &[Gap]) -> (Beginning, usize) {
     let mut state = State::new();
     let mut found = (Beginning::Unexplained, 0);
     for (index, received) in watch.frames.iter().enumerate() {
         let next = received.frame.version();
         let before_next = ResourceVersion::new(next.get().saturating_sub(1));
+        let gap = gaps.iter().find(|gap| gap.holds(next));
+        let before_next = gap.map_or(before_next, |gap| gap.after);
         if before_next >= floor(watch) && is_state_at(watch, model, &state, before_next) {
             found = (Beginning::State(before_next), index);
         }
@@ -175,8 +234,15 @@ fn is_within_state_at(model: &Model, state: &State<'_>, at: ResourceVersion) -> 
 impl fmt::Display for Stream<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Watch {
-            selection, start, ..
+            selection,
+            start,
+            answerer,
+            ..
         } = self.watch;
-        write!(formatter, "watch {} ({selection}; {start})", self.number)
+        let number = self.number;
+        write!(
+            formatter,
+            "watch {number} of {answerer} ({selection}; {start})"
+        )
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn missing<'a>(
     let seen: BTreeSet<_> = events
         .map(|(_, object)| (object.version, &object.key))
         .collect();
-    let expected = model.events(&stream.watch.selection, after, through);
+    let expected = stream.expected(model, after, through).into_iter();
     let missing = expected.filter(move |event| !seen.contains(&(event.version, &event.object.key)));
     missing.map(move |event| {
         Violation::new(
@@ -85,7 +85,7 @@ mod tests {
     use crate::history::script::{
         Script, added, after, bookmark, deleted, drained, initial_end, modified, object, state,
     };
-    use crate::history::{Bookmarks, Frame, WriteRequest};
+    use crate::history::{Answerer, Bookmarks, Frame, WriteRequest};
     use crate::selection::{LabelCondition, Selection};
 
     #[test]
@@ -172,6 +172,59 @@ mod tests {
         watch.bookmarks = Bookmarks::Unwanted;
         watch.ending = drained(4);
         assert_kept("complete", &script);
+    }
+
+    /// `a/x` was changed twice, `a/y` deleted and `a/z` created while the server missed it.
+    fn missed() -> Script {
+        let mut script = Script::two_objects();
+        script.update("a/x", 1, 3);
+        script.delete("a/y");
+        script.update("a/x", 3, 5);
+        script.create("a/z", 6);
+        let store = script.watch(
+            after(0),
+            [
+                added("a/x", 1),
+                added("a/y", 2),
+                modified("a/x", 3),
+                deleted("a/y", 2, 4),
+                modified("a/x", 5),
+                added("a/z", 6),
+            ],
+        );
+        store.answerer = Answerer::Store;
+        script.gap(2, 6);
+        script
+    }
+
+    #[test]
+    fn of_changes_that_the_server_missed_the_difference_is_all() {
+        let mut script = missed();
+        let frames = [deleted("a/y", 2, 3), modified("a/x", 5), added("a/z", 6)];
+        script.watch(after(2), frames).ending = drained(6);
+        assert_kept("complete", &script);
+    }
+
+    #[test]
+    fn a_part_of_the_difference_that_never_comes_is_a_gap() {
+        let mut script = missed();
+        let frames = [modified("a/x", 5), added("a/z", 6)];
+        script.watch(after(2), frames).ending = drained(6);
+        assert_broken("resumable", &script, "DELETED a/y @3");
+        let mut script = missed();
+        let frames = [deleted("a/y", 2, 3), modified("a/x", 5)];
+        script.watch(after(2), frames).ending = drained(6);
+        assert_broken("complete", &script, "ADDED a/z @6");
+    }
+
+    #[test]
+    fn a_server_that_missed_nothing_must_tell_everything() {
+        let mut script = missed();
+        let frames = [deleted("a/y", 2, 3), modified("a/x", 5), added("a/z", 6)];
+        let watch = script.watch(after(2), frames);
+        watch.answerer = Answerer::Server(1);
+        watch.ending = drained(6);
+        assert_broken("resumable", &script, "MODIFIED a/x @3");
     }
 
     fn modified_as_added(name: &str, version: u64) -> Frame {

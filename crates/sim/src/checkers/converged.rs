@@ -6,7 +6,7 @@ use listwatch_api::{EventType, ResourceVersion};
 
 use super::{Case, Checker, Violation};
 use crate::{
-    history::{List, ListEnd, ObjectKey, ObjectVersion},
+    history::{Cached, List, ListEnd, ObjectKey, ObjectVersion},
     stream::{Beginning, Stream},
 };
 
@@ -24,7 +24,51 @@ fn check(case: &Case<'_>) -> Vec<Violation> {
             violations.extend(cache.difference(number, list));
         }
     }
+    violations.extend(wrong_caches(case));
     violations
+}
+
+/// What a client has kept over all its streams is the state at the version it has come to.
+fn wrong_caches<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Violation> + 'a {
+    let caches = case.history.caches.iter();
+    let judged = caches.filter(|cached| {
+        let mut gaps = case.history.gaps_of(cached.answerer);
+        !gaps.any(|gap| gap.holds(cached.at) && cached.at < gap.through)
+    });
+    judged.filter_map(|cached| {
+        let expected = case.model.list_at(&cached.selection, cached.at);
+        let expected = contents(expected.into_iter());
+        let cache: Contents<'_> = cached
+            .contents
+            .iter()
+            .map(|(key, version)| (key, *version))
+            .collect();
+        (cache != expected).then(|| {
+            let Cached {
+                client,
+                selection,
+                answerer,
+                at,
+                ..
+            } = cached;
+            Violation::new(
+                format_args!("the cache of watcher {client} at @{at}, by {answerer} ({selection})"),
+                format_args!("beyond it: [{}]", only(&expected, &cache)),
+                format_args!("what should not be there: [{}]", only(&cache, &expected)),
+            )
+        })
+    })
+}
+
+/// What is in some and not, or not at the same version, in the other.
+fn only(some: &Contents<'_>, other: &Contents<'_>) -> String {
+    let differing = some
+        .iter()
+        .filter(|(key, version)| other.get(*key) != Some(version));
+    let texts: Vec<String> = differing
+        .map(|(key, version)| format!("{key} @{version}"))
+        .collect();
+    texts.join(", ")
 }
 
 /// What a client that follows a stream from a known state has at each version.
@@ -106,7 +150,9 @@ impl<'a> Cache<'a> {
     }
 
     fn covers(&self, version: ResourceVersion) -> bool {
-        self.after <= version && version <= self.through
+        let gap = self.stream.gap_at(version);
+        let missed = gap.is_some_and(|gap| version < gap.through);
+        self.after <= version && version <= self.through && !missed
     }
 
     fn handed_to(&self, stream: &Stream<'_>, at: ResourceVersion) -> Option<Contents<'a>> {
@@ -124,15 +170,6 @@ impl<'a> Cache<'a> {
         if cached == listed {
             return None;
         }
-        let only = |some: &Contents<'_>, other: &Contents<'_>| {
-            let differing = some
-                .iter()
-                .filter(|(key, version)| other.get(*key) != Some(version));
-            let texts: Vec<String> = differing
-                .map(|(key, version)| format!("{key} @{version}"))
-                .collect();
-            texts.join(", ")
-        };
         Some(Violation::new(
             format_args!("{}, folded up to @{at}", self.stream),
             format_args!(
@@ -203,5 +240,14 @@ mod tests {
         script.watch(after(2), [modified("a/x", 3)]);
         script.watch(after(3), []).ending = drained(4);
         assert_broken("converged", &script, "what list 1 has beyond it: []");
+    }
+
+    #[test]
+    fn a_cache_that_is_not_the_state_it_has_come_to_is_seen() {
+        let mut script = Script::two_objects();
+        script.cached(2, [("a/x", 1), ("a/y", 2)]);
+        assert_kept("converged", &script);
+        script.cached(2, [("a/x", 1)]);
+        assert_broken("converged", &script, "beyond it: [a/y @2]");
     }
 }

@@ -41,7 +41,7 @@ fn versions_from_the_past<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Violat
         let known = case.timeline.newest_before(write.began);
         (stored.version <= known).then(|| {
             Violation::new(
-                format_args!("write {number} of {}", write.key),
+                format_args!("write {number} of {} by {}", write.key, write.answerer),
                 format_args!("a version after @{known}, which had been seen before"),
                 stored,
             )
@@ -61,7 +61,7 @@ fn lost_writes(case: &Case<'_>, restart: &Restart) -> Vec<Violation> {
     });
     let mut violations = Vec::new();
     for (number, list) in after_restart {
-        let place = format!("list {number}, after a restart");
+        let place = format!("list {number} by {}, after a restart", list.answerers());
         let items: BTreeMap<_, _> = list.items().map(|item| (&item.key, item)).collect();
         for (key, version) in &acknowledged {
             let seen = items.get(key).copied();

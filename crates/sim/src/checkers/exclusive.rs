@@ -26,7 +26,7 @@ fn check(case: &Case<'_>) -> Vec<Violation> {
         .collect();
     let mut violations = Vec::new();
     for (number, write) in case.history.writes.iter().enumerate() {
-        let place = format!("write {number} of {}", write.key);
+        let place = format!("write {number} of {} by {}", write.key, write.answerer);
         violations.extend(wrong_winner(case, write, &place));
         violations.extend(wrong_answer(write, &place));
         violations.extend(groundless_conflict(case, write, &began, &place));

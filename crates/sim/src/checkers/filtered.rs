@@ -39,9 +39,7 @@ fn uninvited_state<'a>(stream: &'a Stream<'_>) -> impl Iterator<Item = Violation
 
 fn misreported(model: &Model, stream: &Stream<'_>, frame: &Frame) -> Option<Violation> {
     let (event_type, object) = frame.event()?;
-    let change = model.change_at(object.version);
-    let expected = change.and_then(|change| model.event(&stream.watch.selection, change));
-    match expected {
+    match stream.expected_at(model, object) {
         Some(expected) if expected.event_type == event_type && says_same(&expected, object) => None,
         Some(expected) => Some(Violation::new(
             stream,

@@ -28,7 +28,7 @@ fn stale_lists<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Violation> + 'a {
     let lists = case.history.lists.iter().enumerate();
     let recent = lists.filter(|(_, list)| list.freshness == Freshness::MostRecent);
     recent.filter_map(|(number, list)| {
-        let place = format!("list {number} ({})", list.selection);
+        let place = format!("list {number} by {} ({})", list.answerers(), list.selection);
         too_old(case, list.began, list.at()?, &place)
     })
 }
@@ -57,7 +57,7 @@ fn too_old(case: &Case<'_>, began: Moment, at: ResourceVersion, place: &str) -> 
 fn stale_reads<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Violation> + 'a {
     let reads = case.history.reads.iter().enumerate();
     reads.filter_map(|(number, read)| {
-        let place = format!("read {number} of {}", read.key);
+        let place = format!("read {number} of {} by {}", read.key, read.answerer);
         let known = case.timeline.newest_before(read.began);
         let true_then = match &read.seen {
             Some(seen) => was_there(case, seen, known),
@@ -86,7 +86,7 @@ fn stale_refusals<'a>(case: &'a Case<'_>) -> impl Iterator<Item = Violation> + '
             _ => return None,
         };
         (!true_then).then(|| {
-            let place = format!("write {number} of {}", write.key);
+            let place = format!("write {number} of {} by {}", write.key, write.answerer);
             let expected = format_args!("an answer true of its state @{known} or later");
             Violation::new(place, expected, answer)
         })

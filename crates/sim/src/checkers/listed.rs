@@ -21,7 +21,12 @@ pub(super) const CHECKER: Checker = Checker {
 fn check(case: &Case<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (number, list) in case.history.lists.iter().enumerate() {
-        let place = format!("list {number} ({}; {})", list.selection, list.freshness);
+        let place = format!(
+            "list {number} by {} ({}; {})",
+            list.answerers(),
+            list.selection,
+            list.freshness
+        );
         violations.extend(list_violations(case.model, list, &place));
     }
     for stream in &case.streams {

@@ -81,6 +81,7 @@ impl Script {
             token,
             request,
             outcome,
+            answerer: Answerer::default(),
         };
         self.history.writes.push(write);
         self.history.writes.last_mut().unwrap()
@@ -92,6 +93,7 @@ impl Script {
             ended: self.tick(),
             key: key(name),
             seen,
+            answerer: Answerer::default(),
         };
         self.history.reads.push(read);
         self.history.reads.last_mut().unwrap()
@@ -129,8 +131,30 @@ impl Script {
             bookmarks: Bookmarks::Wanted,
             frames: frames.into(),
             ending: Ending::Cut,
+            answerer: Answerer::default(),
         });
         self.history.watches.last_mut().unwrap()
+    }
+
+    /// The server missed what was after `after`, up to `through`.
+    pub(crate) fn gap(&mut self, after: u64, through: u64) {
+        self.history.gaps.push(Gap {
+            answerer: Answerer::default(),
+            after: ResourceVersion::new(after),
+            through: ResourceVersion::new(through),
+        });
+    }
+
+    /// What a client that follows everything had in its cache.
+    pub(crate) fn cached<const N: usize>(&mut self, at: u64, contents: [(&str, u64); N]) {
+        let contents = contents.map(|(name, version)| (key(name), ResourceVersion::new(version)));
+        self.history.caches.push(Cached {
+            client: 0,
+            selection: Selection::everything(),
+            answerer: Answerer::default(),
+            at: ResourceVersion::new(at),
+            contents: contents.into(),
+        });
     }
 
     pub(crate) fn restart(&mut self) {
@@ -209,5 +233,6 @@ pub(crate) fn page<const N: usize>(at: u64, items: [ObjectVersion; N]) -> Page {
         at: ResourceVersion::new(at),
         items: items.into(),
         remaining: None,
+        answerer: Answerer::default(),
     }
 }
