@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "PATH",
-        default_value = etcd::DEFAULT_PREFIX,
+        default_value = "/registry",
         requires = "etcd"
     )]
     etcd_prefix: String,

@@ -154,7 +154,6 @@ impl EtcdChanges {
                 (events, last)
             }
         };
-        self.cluster.saw(number);
         let through = self.cluster.revision(number);
         if through <= self.through {
             return Ok(None);

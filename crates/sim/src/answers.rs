@@ -8,11 +8,12 @@ use listwatch_api::ResourceVersion;
 use serde_json::Value;
 
 use crate::history::{
-    Ending, Frame, ListEnd, ObjectVersion, Page, Refusal, WriteOutcome, parse_version,
+    Answerer, Ending, Frame, ListEnd, ObjectVersion, Page, Refusal, WriteOutcome, parse_version,
 };
 
-/// What a server answers while it stops.
-const STOPPING: u16 = 503;
+/// What a server answers that cannot serve now: while it stops, or without its store. Nothing was
+/// written.
+const UNAVAILABLE: u16 = 503;
 
 pub(crate) fn object(answer: Value) -> anyhow::Result<ObjectVersion> {
     ObjectVersion::from_json(answer).map_err(|reason| anyhow!(reason))
@@ -22,12 +23,13 @@ pub(crate) fn version(text: &str) -> anyhow::Result<ResourceVersion> {
     parse_version(text).map_err(|reason| anyhow!(reason))
 }
 
-pub(crate) fn page(page: crate::client::Page) -> anyhow::Result<Page> {
+pub(crate) fn page(page: crate::client::Page, answerer: Answerer) -> anyhow::Result<Page> {
     let items = page.items.into_iter().map(object);
     Ok(Page {
         at: version(&page.resource_version)?,
         items: items.collect::<anyhow::Result<_>>()?,
         remaining: page.remaining_item_count,
+        answerer,
     })
 }
 
@@ -74,6 +76,9 @@ fn failed_write(error: RequestError) -> Option<WriteOutcome> {
     let refused = |refusal| Some(WriteOutcome::Refused(refusal));
     match error {
         RequestError::Unreachable { .. } => None,
+        RequestError::ServerFault(status) if status.http_code() == UNAVAILABLE => {
+            refused(Refusal::Busy)
+        }
         RequestError::Disconnected { .. }
         | RequestError::ServerFault(_)
         | RequestError::Unreadable { .. } => Some(WriteOutcome::Unknown),
@@ -92,7 +97,7 @@ pub(crate) fn list_end(error: &RequestError) -> ListEnd {
         RequestError::Unreachable { .. } | RequestError::Disconnected { .. } => ListEnd::CutShort,
         RequestError::Expired(_) => ListEnd::Expired,
         RequestError::TooManyRequests { .. } => ListEnd::Busy,
-        RequestError::ServerFault(status) if status.http_code() == STOPPING => ListEnd::Busy,
+        RequestError::ServerFault(status) if status.http_code() == UNAVAILABLE => ListEnd::Busy,
         // The versions asked for had been shown to somebody, so the server must have them.
         other => ListEnd::Refused(other.to_string()),
     }
@@ -105,7 +110,9 @@ pub(crate) fn refused_watch(error: RequestError) -> Option<Ending> {
         RequestError::Disconnected { .. } => Some(Ending::Lost),
         RequestError::Expired(_) => Some(Ending::Expired),
         RequestError::TooManyRequests { .. } => Some(Ending::Busy),
-        RequestError::ServerFault(status) if status.http_code() == STOPPING => Some(Ending::Busy),
+        RequestError::ServerFault(status) if status.http_code() == UNAVAILABLE => {
+            Some(Ending::Busy)
+        }
         other => Some(Ending::Refused(other.to_string())),
     }
 }
@@ -115,6 +122,7 @@ pub(crate) fn ended_watch(error: WatchError) -> Ending {
         WatchError::Expired(_) => Ending::Expired,
         WatchError::TooManyRequests { .. } => Ending::Busy,
         WatchError::Disconnected { .. } => Ending::Lost,
+        WatchError::Failed(status) if status.http_code() == UNAVAILABLE => Ending::Busy,
         WatchError::Failed(status) => Ending::Refused(status.message),
         WatchError::Unreadable { reason } => Ending::Refused(reason),
     }

@@ -18,9 +18,9 @@ use tokio::{sync::watch, task::JoinSet, time::timeout};
 use crate::{
     answers, checkers,
     history::{
-        Bookmarks, Ending, Freshness, History, List, ListEnd, Moment, ObjectKey, ObjectVersion,
-        Origin, Received, Restart, StopManner, Token, Watch, WatchStart, Write, WriteOutcome,
-        WriteRequest,
+        Answerer, Bookmarks, Ending, Freshness, History, List, ListEnd, Moment, ObjectKey,
+        ObjectVersion, Origin, Received, Restart, StopManner, Token, Watch, WatchStart, Write,
+        WriteOutcome, WriteRequest,
     },
     selection::Selection,
     target::{Binary, Target},
@@ -208,6 +208,7 @@ impl Creator {
             token,
             request: WriteRequest::Create,
             outcome,
+            answerer: Answerer::default(),
         }))
     }
 }
@@ -220,7 +221,7 @@ async fn list_all(recorder: &Recorder, client: &Client) -> anyhow::Result<List> 
     let began = recorder.now();
     let everywhere = Collection::core("configmaps");
     let page = client.list(&everywhere, &ListOptions::default()).await;
-    let page = answers::page(page.context("a list after a start")?)?;
+    let page = answers::page(page.context("a list after a start")?, Answerer::default())?;
     Ok(List {
         began,
         ended: recorder.now(),
@@ -252,6 +253,7 @@ async fn replay(recorder: &Recorder, client: &Client, history: &History) -> anyh
         bookmarks: Bookmarks::Unwanted,
         frames: Vec::new(),
         ending: Ending::Drained { through },
+        answerer: Answerer::default(),
     };
     let mut stream = client
         .watch(&Collection::core("configmaps"), &options)

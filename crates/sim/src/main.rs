@@ -2,8 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use listwatch_sim::{
+    cluster::{self, ClusterParts, ClusterPlan, Program, Release},
     crash::{self, CrashPlan},
     informers,
     soak::{self, Place, SoakPlan},
@@ -33,6 +35,34 @@ enum Scene {
     /// Runs informers on a model server in simulated time, with everything that can go wrong
     /// between them, and holds what they tell and show to the promises of docs/guarantees.md.
     Informers(InformersArguments),
+    /// Runs three servers in front of three members of etcd, lets every kind of fault happen to
+    /// both while clients go from server to server, and holds what they saw to every promise.
+    Cluster(ClusterArguments),
+}
+
+#[derive(Args, Debug)]
+struct ClusterArguments {
+    /// The `listwatch` command.
+    #[arg(long, default_value = "target/debug/listwatch")]
+    binary: PathBuf,
+    /// Which etcd, as `cargo xtask tools etcd` installs them.
+    #[arg(long, value_enum, default_value_t = EtcdChoice::Current)]
+    etcd: EtcdChoice,
+    /// What clients do, and what goes wrong when, follows from this. A random one when absent.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// For how long clients work and things go wrong.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(20..))]
+    seconds: u64,
+    /// Print what would be done, and when, and do nothing.
+    #[arg(long)]
+    plan: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EtcdChoice {
+    Current,
+    Debian,
 }
 
 #[derive(Args, Debug)]
@@ -124,8 +154,33 @@ fn main() -> anyhow::Result<()> {
         None => Runtime::new()?.block_on(try_seeds(arguments.trial)),
         Some(Scene::Crash(arguments)) => Runtime::new()?.block_on(try_crashes(arguments)),
         Some(Scene::Soak(arguments)) => Runtime::new()?.block_on(try_soaking(arguments)),
+        Some(Scene::Cluster(arguments)) => Runtime::new()?.block_on(try_cluster(arguments)),
         Some(Scene::Informers(arguments)) => try_informers(&arguments),
     }
+}
+
+async fn try_cluster(arguments: ClusterArguments) -> anyhow::Result<()> {
+    let seed = arguments.seed.unwrap_or_else(random_seed);
+    let plan = ClusterPlan::new(seed, Duration::from_secs(arguments.seconds));
+    if arguments.plan {
+        eprintln!("{plan}");
+        return Ok(());
+    }
+    let release = match arguments.etcd {
+        EtcdChoice::Current => Release::Current,
+        EtcdChoice::Debian => Release::Debian,
+    };
+    let program = Program::find(release);
+    let program = program.context("no such etcd is here: run `cargo xtask tools etcd`")?;
+    eprintln!("seed {seed}");
+    let parts = ClusterParts {
+        binary: arguments.binary,
+        program,
+        release,
+    };
+    let report = cluster::run(plan, &parts).await?;
+    eprintln!("every promise was kept:\n{report}");
+    Ok(())
 }
 
 fn try_informers(arguments: &InformersArguments) -> anyhow::Result<()> {

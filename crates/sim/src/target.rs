@@ -6,6 +6,7 @@ mod in_process;
 use crate::client::Client;
 
 pub use binary::Binary;
+pub(crate) use binary::signal;
 pub use in_process::InProcess;
 
 use crate::history::StopManner;

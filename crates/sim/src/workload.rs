@@ -3,12 +3,13 @@
 //! A run records what its clients did and saw; it judges nothing.
 
 mod circumstances;
-mod kind;
+pub(crate) mod kind;
+pub(crate) mod ledger;
 mod plan;
 mod world;
-mod writer;
-mod lister;
-mod follower;
+pub(crate) mod writer;
+pub(crate) mod lister;
+pub(crate) mod follower;
 mod prober;
 mod restarter;
 

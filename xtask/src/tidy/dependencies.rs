@@ -23,7 +23,7 @@ const RULES: [Rule; 11] = [
     rule(
         "listwatch-server",
         &["listwatch-api", "listwatch-store"],
-        &["listwatch-etcd", "listwatch-etcd-store"],
+        &[],
     ),
     rule(
         "listwatch",
@@ -51,6 +51,7 @@ const RULES: [Rule; 11] = [
         &[
             "listwatch-api",
             "listwatch-store",
+            "listwatch-etcd",
             "listwatch-server",
             "listwatch",
             "listwatch-in-process",

@@ -1,9 +1,9 @@
 //! The command as its users run it: a real process, real sockets, real files.
 
 #[cfg(test)]
-mod copy;
+mod cluster;
 #[cfg(test)]
-mod deploy;
+mod copy;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]

@@ -28,6 +28,7 @@ const JSON: &str = "application/json";
 pub struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
     authority: http::uri::Authority,
+    answer_timeout: Duration,
 }
 
 impl Client {
@@ -50,7 +51,20 @@ impl Client {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let http = HttpClient::builder(TokioExecutor::new()).build(connector);
-        Ok(Self { http, authority })
+        Ok(Self {
+            http,
+            authority,
+            answer_timeout: ANSWER_TIMEOUT,
+        })
+    }
+
+    /// The same, with another limit on how long an answer may take to begin, and then to end.
+    #[must_use]
+    pub fn with_answer_timeout(self, answer_timeout: Duration) -> Self {
+        Self {
+            answer_timeout,
+            ..self
+        }
     }
 
     /// `host:port`
@@ -107,7 +121,7 @@ impl Client {
         request: Request<Full<Bytes>>,
     ) -> Result<T, RequestError> {
         let response = self.begin(request).await?;
-        let body = collect(response.into_body()).await?;
+        let body = self.collect(response.into_body()).await?;
         serde_json::from_slice(&body).map_err(|error| RequestError::Unreadable {
             reason: error.to_string(),
         })
@@ -118,8 +132,9 @@ impl Client {
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, RequestError> {
-        let sent = tokio::time::timeout(ANSWER_TIMEOUT, self.http.request(request));
-        let response = sent.await.map_err(|_| no_answer())?.map_err(|error| {
+        let sent = tokio::time::timeout(self.answer_timeout, self.http.request(request));
+        let sent = sent.await.map_err(|_| self.no_answer())?;
+        let response = sent.map_err(|error| {
             let reason = chain(&error);
             if error.is_connect() {
                 RequestError::Unreachable { reason }
@@ -132,24 +147,24 @@ impl Client {
         }
         let code = response.status().as_u16();
         let retry_after = retry_after(&response);
-        let body = collect(response.into_body()).await?;
+        let body = self.collect(response.into_body()).await?;
         Err(RequestError::from_status(status(code, &body), retry_after))
     }
-}
 
-async fn collect(body: Incoming) -> Result<Bytes, RequestError> {
-    let whole = Limited::new(body, ANSWER_BYTES_MAX).collect();
-    let whole = tokio::time::timeout(ANSWER_TIMEOUT, whole).await;
-    let whole = whole.map_err(|_| no_answer())?;
-    let whole = whole.map_err(|error| RequestError::Disconnected {
-        reason: chain(&*error),
-    })?;
-    Ok(whole.to_bytes())
-}
+    async fn collect(&self, body: Incoming) -> Result<Bytes, RequestError> {
+        let whole = Limited::new(body, ANSWER_BYTES_MAX).collect();
+        let whole = tokio::time::timeout(self.answer_timeout, whole).await;
+        let whole = whole.map_err(|_| self.no_answer())?;
+        let whole = whole.map_err(|error| RequestError::Disconnected {
+            reason: chain(&*error),
+        })?;
+        Ok(whole.to_bytes())
+    }
 
-fn no_answer() -> RequestError {
-    RequestError::Disconnected {
-        reason: format!("no answer in {} s", ANSWER_TIMEOUT.as_secs()),
+    fn no_answer(&self) -> RequestError {
+        RequestError::Disconnected {
+            reason: format!("no answer in {:?}", self.answer_timeout),
+        }
     }
 }
 

@@ -13,11 +13,12 @@ use fastrand::Rng;
 use parking_lot::Mutex;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     sync::watch,
-    task::{JoinHandle, JoinSet},
     time::sleep,
 };
+
+use crate::relay::Relay;
 
 /// Bytes that are passed on at once.
 const CHUNK_BYTES: usize = 32 * 1024;
@@ -27,9 +28,8 @@ const STALL_MAX: Duration = Duration::from_secs(6);
 
 /// Passes connections on to wherever the server is.
 pub(super) struct Network {
-    address: SocketAddr,
     line: Arc<Line>,
-    accepting: JoinHandle<()>,
+    relay: Relay,
 }
 
 struct Line {
@@ -71,8 +71,6 @@ enum Ending {
 
 impl Network {
     pub(super) async fn start(random: Rng) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
         let line = Arc::new(Line {
             upstream: watch::Sender::new(None),
             weather: watch::Sender::new(Weather::Rough { storms: 0 }),
@@ -80,16 +78,18 @@ impl Network {
             connections: AtomicU64::new(0),
             broken: AtomicU64::new(0),
         });
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&line)));
-        Ok(Self {
-            address,
-            line,
-            accepting,
-        })
+        let serving = Arc::clone(&line);
+        let relay = Relay::start(move |client| {
+            serving.connections.fetch_add(1, Ordering::Relaxed);
+            let line = Arc::clone(&serving);
+            async move { line.serve(client).await }
+        });
+        let relay = relay.await?;
+        Ok(Self { line, relay })
     }
 
     pub(super) fn address(&self) -> SocketAddr {
-        self.address
+        self.relay.address()
     }
 
     /// Leads to this server from now on, or nowhere. What leads elsewhere breaks.
@@ -119,22 +119,6 @@ impl Network {
     /// How many of them the network refused or broke.
     pub(super) fn broken(&self) -> u64 {
         self.line.broken.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
-async fn accept(listener: TcpListener, line: Arc<Line>) {
-    let mut connections = JoinSet::new();
-    while let Ok((client, _)) = listener.accept().await {
-        while connections.try_join_next().is_some() {}
-        line.connections.fetch_add(1, Ordering::Relaxed);
-        let line = Arc::clone(&line);
-        connections.spawn(async move { line.serve(client).await });
     }
 }
 

@@ -85,7 +85,7 @@ impl Binary {
         match manner {
             StopManner::Abrupt => child.kill().await?,
             StopManner::Graceful => {
-                terminate(&child).await?;
+                signal(&child, "-TERM").await?;
                 let ended = timeout(PATIENCE, child.wait()).await;
                 let status = ended.context("the server does not stop when asked to")??;
                 if !status.success() {
@@ -108,10 +108,11 @@ impl Binary {
     }
 }
 
-/// Sends SIGTERM, with the command that everybody has for it.
-async fn terminate(child: &Child) -> anyhow::Result<()> {
+/// Sends a signal, with the command that everybody has for it.
+pub(crate) async fn signal(child: &Child, name: &str) -> anyhow::Result<()> {
     let id = child.id().context("the server is running")?;
-    let status = Command::new("kill").arg(id.to_string()).status().await?;
+    let mut kill = Command::new("kill");
+    let status = kill.arg(name).arg(id.to_string()).status().await?;
     anyhow::ensure!(
         status.success(),
         "the server could not be signalled: {status}"

@@ -14,8 +14,8 @@ use super::{
 use crate::{
     answers,
     history::{
-        Bookmarks, Ending, Frame, Freshness, History, List, ListEnd, ObjectKey, Origin, Received,
-        Watch, WatchStart,
+        Answerer, Bookmarks, Ending, Frame, Freshness, History, List, ListEnd, ObjectKey, Origin,
+        Received, Watch, WatchStart,
     },
 };
 
@@ -109,18 +109,19 @@ impl Follower {
 
     fn new_watch(&self, start: WatchStart) -> Watch {
         Watch {
-            began: self.world.now(),
+            began: self.world.ledger.now(),
             selection: self.plan.selection.clone(),
             start,
             bookmarks: self.plan.bookmarks,
             frames: Vec::new(),
             ending: Ending::Cut,
+            answerer: Answerer::default(),
         }
     }
 
     fn begin_on_the_watch(&mut self) -> WatchStart {
         self.cache.clear();
-        let version = self.world.some_version(&mut self.random);
+        let version = self.world.ledger.some_version(&mut self.random);
         WatchStart::State(match (self.random.u8(0..4), version) {
             (0, _) => Freshness::Any,
             (1, Some((version, _))) => Freshness::NotOlderThan(version),
@@ -191,10 +192,12 @@ impl Follower {
             }
             Frame::Bookmark(_) | Frame::InitialEventsEnd(_) => {}
         }
-        let at = self.world.now();
+        let at = self.world.ledger.now();
         watch.frames.push(Received { at, frame });
         if let Some((version, origin)) = reached(watch) {
-            self.world.heard_of(version, origin, &mut self.random);
+            self.world
+                .ledger
+                .heard_of(version, origin, &mut self.random);
         }
     }
 
@@ -243,7 +246,7 @@ impl Follower {
 }
 
 /// The version up to which a stream has brought everything, and what said so.
-pub(super) fn reached(watch: &Watch) -> Option<(ResourceVersion, Origin)> {
+pub(crate) fn reached(watch: &Watch) -> Option<(ResourceVersion, Origin)> {
     let in_order = match (watch.start, watch.bookmarks) {
         (WatchStart::After(..), _) => true,
         (WatchStart::State(_), Bookmarks::Wanted) => watch
@@ -261,7 +264,7 @@ pub(super) fn reached(watch: &Watch) -> Option<(ResourceVersion, Origin)> {
     Some((last.frame.version(), origin))
 }
 
-pub(super) fn watch_options(watch: &Watch) -> WatchOptions {
+pub(crate) fn watch_options(watch: &Watch) -> WatchOptions {
     WatchOptions {
         label_selector: watch.selection.label_selector(),
         field_selector: watch.selection.field_selector(),

@@ -27,7 +27,7 @@ pub enum Kind {
 
 /// What selectors look at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(crate) struct Look {
     color: Option<&'static str>,
     tier: Option<&'static str>,
     mode: Mode,
@@ -41,7 +41,7 @@ enum Mode {
 }
 
 impl Look {
-    pub(super) fn random(random: &mut fastrand::Rng) -> Self {
+    pub(crate) fn random(random: &mut fastrand::Rng) -> Self {
         Self {
             color: (random.u8(0..4) > 0).then(|| pick(random, &COLORS)),
             tier: random.bool().then(|| pick(random, &TIERS)),
@@ -69,7 +69,7 @@ impl Look {
 }
 
 impl Kind {
-    pub(super) fn random(random: &mut fastrand::Rng) -> Self {
+    pub(crate) fn random(random: &mut fastrand::Rng) -> Self {
         if random.u8(0..3) > 0 {
             Self::ConfigMap
         } else {
@@ -78,7 +78,7 @@ impl Kind {
     }
 
     /// The namespaces that objects are written to.
-    pub(super) fn namespaces(self) -> &'static [&'static str] {
+    pub(crate) fn namespaces(self) -> &'static [&'static str] {
         match self {
             Self::ConfigMap => &NAMESPACES,
             Self::Node => &[],
@@ -86,7 +86,7 @@ impl Kind {
     }
 
     /// One of the objects that there may be.
-    pub(super) fn random_key(self, random: &mut fastrand::Rng) -> ObjectKey {
+    pub(crate) fn random_key(self, random: &mut fastrand::Rng) -> ObjectKey {
         let name = pick(random, &NAMES);
         match self {
             Self::ConfigMap => ObjectKey::new(pick(random, &NAMESPACES), name),
@@ -95,7 +95,7 @@ impl Kind {
     }
 
     /// Where objects are listed and watched.
-    pub(super) fn collection(self, namespace: Option<&str>) -> Collection {
+    pub(crate) fn collection(self, namespace: Option<&str>) -> Collection {
         let everywhere = match self {
             Self::ConfigMap => Collection::core("configmaps"),
             Self::Node => Collection::core("nodes"),
@@ -107,7 +107,7 @@ impl Kind {
     }
 
     /// Where an object is written.
-    pub(super) fn collection_of(self, key: &ObjectKey) -> Collection {
+    pub(crate) fn collection_of(self, key: &ObjectKey) -> Collection {
         match self {
             Self::ConfigMap => self.collection(Some(&key.namespace)),
             Self::Node => self.collection(None),
@@ -115,7 +115,7 @@ impl Kind {
     }
 
     /// The whole object as one write makes it.
-    pub(super) fn object(self, key: &ObjectKey, token: Token, look: Look) -> Value {
+    pub(crate) fn object(self, key: &ObjectKey, token: Token, look: Look) -> Value {
         let metadata = json!({
             "name": key.name,
             "labels": look.labels(),
@@ -134,7 +134,7 @@ impl Kind {
     }
 
     /// The part of an object that one patch changes.
-    pub(super) fn patch(self, token: Token, look: Look, random: &mut fastrand::Rng) -> Patch {
+    pub(crate) fn patch(self, token: Token, look: Look, random: &mut fastrand::Rng) -> Patch {
         let token = token.0.to_string();
         if random.u8(0..4) == 0 {
             return Patch::Json(json!([
@@ -153,7 +153,7 @@ impl Kind {
     }
 
     /// What lists and watches ask for. The first is everything.
-    pub(super) fn selections(self, random: &mut fastrand::Rng) -> Vec<Selection> {
+    pub(crate) fn selections(self, random: &mut fastrand::Rng) -> Vec<Selection> {
         let everything = Selection::everything;
         let color = pick(random, &COLORS).to_owned();
         let tier = pick(random, &TIERS).to_owned();

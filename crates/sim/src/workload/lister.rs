@@ -7,7 +7,7 @@ use crate::client::ListOptions;
 use super::world::World;
 use crate::{
     answers,
-    history::{Freshness, History, List, ListEnd, Origin},
+    history::{Answerer, Freshness, History, List, ListEnd, Origin},
     selection::Selection,
 };
 
@@ -21,7 +21,7 @@ pub(super) async fn run(world: Arc<World>, number: usize) -> anyhow::Result<Hist
         let pages = random.bool().then(|| Paging::random(&mut random));
         let list = list(&world, selection, freshness, pages).await?;
         if let Some(at) = list.at() {
-            world.heard_of(at, Origin::List, &mut random);
+            world.ledger.heard_of(at, Origin::List, &mut random);
         }
         if list.end == ListEnd::Busy {
             tokio::time::sleep(answers::BUSY_PAUSE).await;
@@ -66,7 +66,7 @@ pub(super) async fn list(
     let pages_max = paging.map_or(usize::MAX, |paging| paging.pages_max);
     let collection = world.plan.kind.collection(selection.namespace.as_deref());
     let client = world.client().await;
-    let began = world.now();
+    let began = world.ledger.now();
     let mut pages = Vec::new();
     let end = loop {
         let page = match client.list(&collection, &options).await {
@@ -74,7 +74,7 @@ pub(super) async fn list(
             Err(error) => break answers::list_end(&error),
         };
         options.continue_token.clone_from(&page.continue_token);
-        pages.push(answers::page(page)?);
+        pages.push(answers::page(page, Answerer::default())?);
         if options.continue_token.is_none() {
             break ListEnd::Complete;
         }
@@ -84,7 +84,7 @@ pub(super) async fn list(
     };
     Ok(List {
         began,
-        ended: world.now(),
+        ended: world.ledger.now(),
         selection: selection.clone(),
         freshness,
         pages,
@@ -92,7 +92,7 @@ pub(super) async fn list(
     })
 }
 
-pub(super) fn client_freshness(freshness: Freshness) -> crate::client::Freshness {
+pub(crate) fn client_freshness(freshness: Freshness) -> crate::client::Freshness {
     match freshness {
         Freshness::MostRecent => crate::client::Freshness::MostRecent,
         Freshness::Any => crate::client::Freshness::Any,
@@ -102,7 +102,7 @@ pub(super) fn client_freshness(freshness: Freshness) -> crate::client::Freshness
 }
 
 fn random_freshness(world: &World, random: &mut fastrand::Rng) -> Freshness {
-    let Some((version, _)) = world.some_version(random) else {
+    let Some((version, _)) = world.ledger.some_version(random) else {
         return Freshness::MostRecent;
     };
     match random.u8(0..10) {

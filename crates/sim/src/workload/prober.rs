@@ -7,7 +7,7 @@ use crate::client::WatchStream;
 use super::{follower, world::World};
 use crate::{
     answers,
-    history::{Bookmarks, Ending, History, Received, Watch, WatchStart},
+    history::{Answerer, Bookmarks, Ending, History, Received, Watch, WatchStart},
 };
 
 /// After this long the server ends the stream: the shortest time that can be asked for.
@@ -25,7 +25,7 @@ pub(super) async fn run(world: Arc<World>, number: usize) -> anyhow::Result<Hist
         };
         let frames_max = random.usize(0..200);
         let client = world.client().await;
-        watch.began = world.now();
+        watch.began = world.ledger.now();
         let mut options = follower::watch_options(&watch);
         options.timeout = Some(STREAM_TIMEOUT);
         let namespace = watch.selection.namespace.as_deref();
@@ -43,10 +43,10 @@ pub(super) async fn run(world: Arc<World>, number: usize) -> anyhow::Result<Hist
 }
 
 fn choose(world: &World, random: &mut fastrand::Rng) -> Option<Watch> {
-    let (version, origin) = world.some_version(random)?;
+    let (version, origin) = world.ledger.some_version(random)?;
     let selections = &world.plan.selections;
     Some(Watch {
-        began: world.now(),
+        began: world.ledger.now(),
         selection: selections[random.usize(..selections.len())].clone(),
         start: WatchStart::After(version, origin),
         bookmarks: if random.bool() {
@@ -56,6 +56,7 @@ fn choose(world: &World, random: &mut fastrand::Rng) -> Option<Watch> {
         },
         frames: Vec::new(),
         ending: Ending::Cut,
+        answerer: Answerer::default(),
     })
 }
 
@@ -71,7 +72,7 @@ async fn read(
             Some(Err(error)) => return Ok(answers::ended_watch(error)),
             None => return Ok(Ending::Closed),
         };
-        let at = world.now();
+        let at = world.ledger.now();
         watch.frames.push(Received { at, frame });
     }
     Ok(Ending::Cut)

@@ -38,11 +38,11 @@ async fn restart(
     target: &mut Target,
     manner: StopManner,
 ) -> anyhow::Result<Restart> {
-    let began = world.now();
+    let began = world.ledger.now();
     world.server_goes_down();
     target.stop(manner).await?;
     let client = target.start().await?;
-    let ended = world.now();
+    let ended = world.ledger.now();
     world.server_is_up(client);
     Ok(Restart {
         began,

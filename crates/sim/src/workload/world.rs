@@ -1,20 +1,10 @@
-//! What the clients of one run share: the server's address, the clock, and what they have heard of.
-
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering},
-};
+//! What the clients of one run share: the server's address, how far the run is, and what they know.
 
 use crate::client::Client;
 use listwatch_api::ResourceVersion;
-use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::Plan;
-use crate::history::{Moment, ObjectKey, ObjectVersion, Origin, Token};
-
-/// Versions remembered for lists and watches to go back to. At the bound a random one makes room.
-const VERSIONS_KEPT_MAX: usize = 4096;
+use super::{Plan, ledger::Ledger};
 
 /// What the clients of one run share.
 pub(super) struct World {
@@ -23,10 +13,7 @@ pub(super) struct World {
     phase: watch::Sender<Phase>,
     writes: watch::Sender<u64>,
     readers_starting: watch::Sender<usize>,
-    moments: AtomicU64,
-    tokens: AtomicU64,
-    objects: Mutex<BTreeMap<ObjectKey, ObjectVersion>>,
-    versions: Mutex<Vec<(ResourceVersion, Origin)>>,
+    pub(super) ledger: Ledger,
 }
 
 #[derive(Clone, Debug)]
@@ -64,10 +51,7 @@ impl World {
             phase: watch::Sender::new(Phase::Writing),
             writes: watch::Sender::new(0),
             readers_starting: watch::Sender::new(0),
-            moments: AtomicU64::new(0),
-            tokens: AtomicU64::new(0),
-            objects: Mutex::default(),
-            versions: Mutex::default(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -120,15 +104,6 @@ impl World {
         *self.phase.borrow() == Phase::Writing
     }
 
-    /// The next moment, later than all before.
-    pub(super) fn now(&self) -> Moment {
-        Moment(self.moments.fetch_add(1, Ordering::SeqCst))
-    }
-
-    pub(super) fn next_token(&self) -> Token {
-        Token(self.tokens.fetch_add(1, Ordering::SeqCst))
-    }
-
     pub(super) fn a_write_ended(&self) {
         self.writes.send_modify(|writes| *writes += 1);
     }
@@ -146,48 +121,5 @@ impl World {
 
     pub(super) fn writes_so_far(&self) -> u64 {
         *self.writes.borrow()
-    }
-
-    /// Remembers the newest state of an object that anybody has written.
-    pub(super) fn stored(&self, object: &ObjectVersion) {
-        let mut objects = self.objects.lock();
-        let newer = objects
-            .get(&object.key)
-            .is_none_or(|known| known.version < object.version);
-        if newer {
-            objects.insert(object.key.clone(), object.clone());
-        }
-    }
-
-    pub(super) fn gone(&self, key: &ObjectKey) {
-        self.objects.lock().remove(key);
-    }
-
-    pub(super) fn object(&self, key: &ObjectKey) -> Option<ObjectVersion> {
-        self.objects.lock().get(key).cloned()
-    }
-
-    /// Remembers a version that a client was shown, to go on from later.
-    pub(super) fn heard_of(
-        &self,
-        version: ResourceVersion,
-        origin: Origin,
-        random: &mut fastrand::Rng,
-    ) {
-        let mut versions = self.versions.lock();
-        if versions.len() == VERSIONS_KEPT_MAX {
-            versions.swap_remove(random.usize(..VERSIONS_KEPT_MAX));
-        }
-        versions.push((version, origin));
-    }
-
-    /// A version that some client was shown before.
-    pub(super) fn some_version(
-        &self,
-        random: &mut fastrand::Rng,
-    ) -> Option<(ResourceVersion, Origin)> {
-        let versions = self.versions.lock();
-        let index = random.usize(..versions.len().max(1));
-        versions.get(index).copied()
     }
 }

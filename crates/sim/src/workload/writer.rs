@@ -10,7 +10,7 @@ use super::{kind::Look, world::World};
 use crate::{
     answers,
     history::{
-        History, Moment, ObjectKey, ObjectVersion, Origin, Read, Refusal, Token, Write,
+        Answerer, History, Moment, ObjectKey, ObjectVersion, Origin, Read, Refusal, Token, Write,
         WriteOutcome, WriteRequest,
     },
 };
@@ -57,7 +57,7 @@ struct Writer {
 impl Writer {
     async fn step(&mut self) -> anyhow::Result<()> {
         let key = self.world.plan.kind.random_key(&mut self.random);
-        let Some(known) = self.world.object(&key) else {
+        let Some(known) = self.world.ledger.object(&key) else {
             return self.create(key).await;
         };
         match self.random.u8(0..100) {
@@ -138,7 +138,7 @@ impl Writer {
 
     async fn read(&mut self, key: ObjectKey) -> anyhow::Result<()> {
         let client = self.world.client().await;
-        let began = self.world.now();
+        let began = self.world.ledger.now();
         let collection = self.world.plan.kind.collection_of(&key);
         let seen = match client.get(&collection, &key.name).await {
             Ok(answer) => Some(answers::object(answer)?),
@@ -152,7 +152,7 @@ impl Writer {
     /// A patch that changes nothing is a read: no new version, and no event.
     async fn patch_nothing(&mut self, key: ObjectKey) -> anyhow::Result<()> {
         let client = self.world.client().await;
-        let began = self.world.now();
+        let began = self.world.ledger.now();
         let collection = self.world.plan.kind.collection_of(&key);
         let patch = Patch::Merge(json!({}));
         let seen = match client.patch(&collection, &key.name, &patch).await {
@@ -165,23 +165,24 @@ impl Writer {
     }
 
     fn record_read(&mut self, began: Moment, key: ObjectKey, seen: Option<ObjectVersion>) {
-        let ended = self.world.now();
+        let ended = self.world.ledger.now();
         match &seen {
-            Some(object) => self.world.stored(object),
-            None => self.world.gone(&key),
+            Some(object) => self.world.ledger.stored(object),
+            None => self.world.ledger.gone(&key),
         }
         self.history.reads.push(Read {
             began,
             ended,
             key,
             seen,
+            answerer: Answerer::default(),
         });
     }
 
     fn attempt(&mut self, key: ObjectKey, request: WriteRequest) -> (Attempt, Look) {
         let attempt = Attempt {
             key,
-            token: self.world.next_token(),
+            token: self.world.ledger.next_token(),
             request,
             began: Moment::default(),
         };
@@ -196,16 +197,17 @@ impl Writer {
         let Some(outcome) = outcome else {
             return Ok(());
         };
-        let ended = self.world.now();
+        let ended = self.world.ledger.now();
         match &outcome {
             WriteOutcome::Stored(object) => {
-                self.world.stored(object);
+                self.world.ledger.stored(object);
                 let origin = Origin::Write;
                 self.world
+                    .ledger
                     .heard_of(object.version, origin, &mut self.random);
             }
             WriteOutcome::Deleted { .. } | WriteOutcome::Refused(Refusal::NotFound) => {
-                self.world.gone(&attempt.key);
+                self.world.ledger.gone(&attempt.key);
             }
             WriteOutcome::Refused(Refusal::Busy) => {
                 tokio::time::sleep(answers::BUSY_PAUSE).await;
@@ -222,6 +224,7 @@ impl Writer {
             token: attempt.token,
             request: attempt.request,
             outcome,
+            answerer: Answerer::default(),
         });
         self.world.a_write_ended();
         Ok(())
@@ -238,7 +241,7 @@ struct Attempt {
 
 impl Attempt {
     fn begin(mut self, world: &World) -> Self {
-        self.began = world.now();
+        self.began = world.ledger.now();
         self
     }
 

@@ -17,7 +17,7 @@ struct Lie {
     tell: fn(&mut History, &mut fastrand::Rng) -> Option<()>,
 }
 
-const LIES: [Lie; 14] = [
+const LIES: [Lie; 15] = [
     Lie {
         promise: "complete",
         tell: lose_an_event,
@@ -61,6 +61,10 @@ const LIES: [Lie; 14] = [
     Lie {
         promise: "fresh",
         tell: list_late,
+    },
+    Lie {
+        promise: "linearizable",
+        tell: read_late,
     },
     Lie {
         promise: "durable",
@@ -251,6 +255,26 @@ fn list_late(history: &mut History, random: &mut fastrand::Rng) -> Option<()> {
     });
     let list = pick(random, recent)?;
     list.began = Moment(u64::MAX);
+    Some(())
+}
+
+/// A read of what had been overwritten when it was asked for.
+fn read_late(history: &mut History, random: &mut fastrand::Rng) -> Option<()> {
+    let stored: Vec<_> = history
+        .writes
+        .iter()
+        .filter_map(|write| write.stored())
+        .cloned()
+        .collect();
+    let overwritten = history.reads.iter_mut().filter(|read| {
+        let seen = read.seen.as_ref();
+        seen.is_some_and(|seen| {
+            let mut later = stored.iter().filter(|state| state.key == seen.key);
+            later.any(|state| state.version > seen.version)
+        })
+    });
+    let read = pick(random, overwritten)?;
+    (read.began, read.ended) = (Moment(u64::MAX - 1), Moment(u64::MAX));
     Some(())
 }
 
