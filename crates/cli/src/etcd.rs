@@ -7,6 +7,8 @@ use listwatch_etcd::{Credentials, Error, Identity, Settings, Tls};
 use listwatch_etcd_store::{Compaction, EtcdOptions, EtcdStore, KeyMount, OpenError};
 use tokio::time::Instant;
 
+/// What the keys begin with in etcd unless told otherwise.
+pub(crate) const DEFAULT_PREFIX: &str = "/registry";
 /// What all keys of objects begin with, whatever they are called in etcd.
 const REGISTRY: &str = "/registry/";
 /// How long a cluster that is not there yet is waited for.
@@ -19,23 +21,23 @@ const START_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct EtcdIdentity {
     /// Certificates, in PEM, of the authorities that may vouch for etcd; needed for https
     #[arg(long, value_name = "FILE")]
-    etcd_ca: Option<PathBuf>,
+    pub(crate) etcd_ca: Option<PathBuf>,
 
     /// Our own certificate, in PEM, where etcd asks for one
     #[arg(long, value_name = "FILE", requires = "etcd_key")]
-    etcd_cert: Option<PathBuf>,
+    pub(crate) etcd_cert: Option<PathBuf>,
 
     /// The private key of that certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "etcd_cert")]
-    etcd_key: Option<PathBuf>,
+    pub(crate) etcd_key: Option<PathBuf>,
 
     /// Our name, where etcd asks for a name and a password
     #[arg(long, value_name = "NAME", requires = "etcd_password_file")]
-    etcd_user: Option<String>,
+    pub(crate) etcd_user: Option<String>,
 
     /// File that holds the password
     #[arg(long, value_name = "FILE", requires = "etcd_user")]
-    etcd_password_file: Option<PathBuf>,
+    pub(crate) etcd_password_file: Option<PathBuf>,
 }
 
 impl EtcdIdentity {

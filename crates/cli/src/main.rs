@@ -37,7 +37,7 @@ enum Command {
     Serve(serve::Arguments),
     /// Watch objects of any Kubernetes API and print each change, until Ctrl-C
     Watch(watch::Arguments),
-    /// Copy all objects from one place to another, such as to a new data directory
+    /// Copy all objects from one place to another: a data directory, an etcd cluster
     Copy(copy::Arguments),
 }
 

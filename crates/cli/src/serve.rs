@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "PATH",
-        default_value = "/registry",
+        default_value = etcd::DEFAULT_PREFIX,
         requires = "etcd"
     )]
     etcd_prefix: String,

@@ -154,6 +154,7 @@ impl EtcdChanges {
                 (events, last)
             }
         };
+        self.cluster.saw(number);
         let through = self.cluster.revision(number);
         if through <= self.through {
             return Ok(None);

@@ -19,6 +19,9 @@ use crate::{KeyMount, breaker::Breaker, own_keys};
 /// A request that somebody stopped waiting for after this long counts as not answered.
 const SILENCE: Duration = Duration::from_secs(1);
 
+/// The largest revision that etcd can be asked about.
+pub(crate) const NUMBER_MAX: u64 = i64::MAX as u64;
+
 /// One etcd cluster and the keys of it that are ours.
 pub(crate) struct Cluster {
     pub(crate) client: Client,
@@ -27,6 +30,9 @@ pub(crate) struct Cluster {
     offset: u64,
     /// The newest revision of etcd that anybody here has heard of.
     known: watch::Sender<u64>,
+    /// The newest revision of etcd that anybody here has been told of, by a watch too. Whoever asks
+    /// from now on must not be told less.
+    seen: AtomicU64,
     /// The oldest revision of etcd that is kept, as far as anybody here has heard.
     floor: AtomicU64,
     /// Why nothing can go on here, if so.
@@ -65,6 +71,7 @@ impl Cluster {
             mount,
             offset,
             known: watch::Sender::new(0),
+            seen: AtomicU64::new(0),
             floor: AtomicU64::new(0),
             lost: watch::Sender::new(None),
             breaker: Breaker::default(),
@@ -82,7 +89,7 @@ impl Cluster {
             return Err(refused(reason));
         }
         self.breaker.pass().map_err(refused)?;
-        let known = *self.known.borrow();
+        let seen = self.seen.load(Ordering::Relaxed);
         let waiting = Waiting {
             breaker: &self.breaker,
             since: Instant::now(),
@@ -92,7 +99,7 @@ impl Cluster {
         match &answer {
             Ok(answer) => {
                 self.breaker.answered();
-                self.hear(known, answer.header())?;
+                self.hear(seen, answer.header())?;
             }
             Err(Error::Unreachable { reason } | Error::Interrupted { reason }) => {
                 self.breaker.failed(reason.clone());
@@ -152,7 +159,8 @@ impl Cluster {
             // Nothing ever was at etcd's first revision.
             (Some(0), 0) => Some(1),
             (Some(0) | None, _) => None,
-            (number, _) => number,
+            // etcd counts with a sign; nothing is ever as far as that.
+            (Some(number), _) => Some(number.min(NUMBER_MAX)),
         }
     }
 
@@ -178,17 +186,23 @@ impl Cluster {
         }
     }
 
-    /// Notes how far etcd is. It must not be less than what was known when it was asked.
-    fn hear(&self, known: u64, header: Header) -> Result<(), Error> {
+    /// Notes that a watch told of a revision.
+    pub(crate) fn saw(&self, number: u64) {
+        self.seen.fetch_max(number, Ordering::Relaxed);
+    }
+
+    /// Notes how far etcd is. It must not be less than what had been seen when it was asked.
+    fn hear(&self, seen: u64, header: Header) -> Result<(), Error> {
         let number = header.revision;
-        if number < known {
+        if number < seen {
             let reason = format!(
-                "etcd went back from revision {known} to {number}: it was restored from an older \
+                "etcd went back from revision {seen} to {number}: it was restored from an older \
                  backup. Start this server again, and restore with a raised revision next time"
             );
             self.lose(reason.clone());
             return Err(Error::Unreachable { reason });
         }
+        self.saw(number);
         self.known.send_if_modified(|known| {
             let grows = number > *known;
             *known = number.max(*known);

@@ -7,7 +7,12 @@ use listwatch_etcd::{
 };
 use listwatch_store::{Commit, CommitError, Condition, Entry, Operation, Revision, Write};
 
-use crate::{cluster::Cluster, failure::commit_error, leases::Leases, read::entry};
+use crate::{
+    cluster::{Cluster, NUMBER_MAX},
+    failure::commit_error,
+    leases::Leases,
+    read::entry,
+};
 
 /// What a commit needs.
 pub(crate) struct Committing<'a> {
@@ -63,7 +68,7 @@ impl Committing<'_> {
             Condition::Unchanged(revision) => Some(match self.cluster.number(revision) {
                 Some(number) => etcd::Condition::unchanged(key.clone(), number),
                 // Nothing here was written then: a condition that never holds.
-                None => etcd::Condition::unchanged(key.clone(), u64::MAX >> 1),
+                None => etcd::Condition::unchanged(key.clone(), NUMBER_MAX),
             }),
         }
     }

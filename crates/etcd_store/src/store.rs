@@ -61,6 +61,8 @@ impl EtcdStore {
         let client = Client::new(options.connection)?;
         let offset = Offset::read(&client, &options.keys).await?;
         let cluster = Arc::new(Cluster::new(client, options.keys, offset.value));
+        // What was before had other numbers, if any.
+        cluster.compacted(offset.written);
         cluster.newest().await?;
         let mut tasks = JoinSet::new();
         if let Compaction::Every(interval) = options.compaction {

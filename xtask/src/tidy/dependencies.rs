@@ -23,7 +23,7 @@ const RULES: [Rule; 11] = [
     rule(
         "listwatch-server",
         &["listwatch-api", "listwatch-store"],
-        &[],
+        &["listwatch-etcd", "listwatch-etcd-store"],
     ),
     rule(
         "listwatch",

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::{
     entries::{Entries, Pair, Pairs, REGISTRY, bytes_of, read_patiently},
     error::{CopyError, Difference},
-    marker::{Phase, Position},
+    marker::{MARKER_KEY, Phase, Position},
     patience::{Waiting, patiently},
     progress::{Progress, Stage},
     start::{Begun, Start, check_order},
@@ -269,6 +269,9 @@ impl Run<'_> {
 
     async fn apply(&mut self, batch: ChangeBatch) -> Result<(), CopyError> {
         for Change { key, value, .. } in batch.changes {
+            if key.as_bytes() == MARKER_KEY.as_bytes() {
+                continue;
+            }
             let write = match &value {
                 Some(value) => self.put(&key, value),
                 None => Write::Delete,

@@ -1,3 +1,4 @@
+mod etcd;
 mod interrupted;
 mod refused;
 mod watched_store;
@@ -188,7 +189,7 @@ async fn what_changes_meanwhile_is_copied_too() {
 #[tokio::test(start_paused = true)]
 async fn a_source_that_is_always_written_is_copied_as_it_was_at_one_revision() {
     let source = filled_source().await;
-    let busy = WatchedStore::new(Arc::clone(&source));
+    let busy = WatchedStore::new(source.clone());
     let changing = Arc::clone(&source);
     busy.before_every_read(move || {
         let changing = Arc::clone(&changing);

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use listwatch_etcd::testing::{Cluster, Program, Release};
 use listwatch_sim::client::{Client, Collection};
 use listwatch_store::{
     Commit, Condition, EmbeddedOptions, EmbeddedStore, Entry, Key, KeyRange, Operation, Read,
@@ -13,7 +14,12 @@ use listwatch_store::{
 };
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::{process::Command, time::timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    process::Command,
+    time::timeout,
+};
 
 use crate::server::Server;
 
@@ -27,11 +33,18 @@ const ATTEMPTS_MAX: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn copy_command(from: &Path, to: &Path) -> Command {
+    copy_between(&data(from), &data(to))
+}
+
+fn data(directory: &Path) -> String {
+    format!("data:{}", directory.display())
+}
+
+fn copy_between(from: &str, to: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_listwatch"));
     command
         .arg("copy")
-        .args(["--from", &format!("data:{}", from.display())])
-        .args(["--to", &format!("data:{}", to.display())])
+        .args(["--from", from, "--to", to])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
@@ -170,10 +183,6 @@ async fn a_server_serves_a_copy_and_clients_notice() {
     let server = Server::start(&to);
     let client = Client::new(&format!("http://{}", server.address)).unwrap();
     let mut copy = client.get(&configmaps, "color").await.unwrap();
-    let version = |object: &serde_json::Value| {
-        let version = object["metadata"]["resourceVersion"].as_str().unwrap();
-        Revision::new(version.parse().unwrap())
-    };
     assert!(version(&copy) > version(&original));
     copy["metadata"]["resourceVersion"] = original["metadata"]["resourceVersion"].clone();
     assert_eq!(copy, original);
@@ -188,6 +197,77 @@ async fn a_server_serves_a_copy_and_clients_notice() {
         .await
         .unwrap();
     assert!(merged.status.success(), "{}", standard_error(&merged));
+}
+
+/// Data to etcd, to another prefix there, and back to data, each served and written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn objects_move_to_etcd_and_back() {
+    let Some(program) = Program::find_or_skip(Release::Current) else {
+        return;
+    };
+    let etcd = Cluster::single(&program).await.unwrap();
+    let address = etcd.settings().endpoints.join(",");
+    let place = TempDir::new().unwrap();
+    let [first, last] = ["first", "last"].map(|name| place.path().join(name));
+    let data_flag = |directory: &Path| vec!["--data".to_owned(), directory.display().to_string()];
+    let etcd_flags = |prefix: &str| {
+        let flags = ["--etcd", &address, "--etcd-prefix", prefix];
+        flags.map(str::to_owned).to_vec()
+    };
+    let in_etcd = format!("etcd:{address}");
+    let mut newest = write_at(&data_flag(&first), 0, Revision::ZERO).await;
+    let mut to_etcd = copy_between(&data(&first), &in_etcd);
+    newest = move_on(&mut to_etcd, &etcd_flags("/registry"), (1, newest)).await;
+    let mut within_etcd = copy_between(&in_etcd, &in_etcd);
+    within_etcd.args(["--to-etcd-prefix", "/other"]);
+    newest = move_on(&mut within_etcd, &etcd_flags("/other"), (2, newest)).await;
+    let mut back = copy_between(&in_etcd, &data(&last));
+    back.args(["--from-etcd-prefix", "/other"]);
+    newest = move_on(&mut back, &data_flag(&last), (3, newest)).await;
+    assert!(newest > Revision::new(3_000_000), "{newest}");
+}
+
+/// Copies, and writes at the new place.
+async fn move_on(copy: &mut Command, serve: &[String], stop: (usize, Revision)) -> Revision {
+    let copied = copy.output().await.unwrap();
+    assert!(copied.status.success(), "{}", standard_error(&copied));
+    let (number, before) = stop;
+    write_at(serve, number, before).await
+}
+
+/// Serves a place, finds the objects written at all stops before it, newer than anything there, and
+/// adds one.
+async fn write_at(serve: &[String], stop: usize, before: Revision) -> Revision {
+    let server = Server::start_with(serve);
+    let client = Client::new(&format!("http://{}", server.address)).unwrap();
+    let configmaps = Collection::core("configmaps").in_namespace("default");
+    for number in 0..stop {
+        let found = client.get(&configmaps, &format!("stop-{number}")).await;
+        assert!(version(&found.unwrap()) > before);
+        let answer = watch_after(&server.address, before).await;
+        assert!(answer.contains(r#""code":410"#), "{answer}");
+    }
+    let object = json!({"metadata": {"name": format!("stop-{stop}")}});
+    version(&client.create(&configmaps, &object).await.unwrap())
+}
+
+/// What a watch after a version that the server does not know says before it ends.
+async fn watch_after(address: &str, version: Revision) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "GET /api/v1/namespaces/default/configmaps?watch=1&resourceVersion={version} HTTP/1.1\r\n\
+         Host: {address}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    let read = timeout(PATIENCE, stream.read_to_string(&mut answer)).await;
+    read.expect("the watch ends").unwrap();
+    answer
+}
+
+fn version(object: &serde_json::Value) -> Revision {
+    let version = object["metadata"]["resourceVersion"].as_str().unwrap();
+    Revision::new(version.parse().unwrap())
 }
 
 #[tokio::test]

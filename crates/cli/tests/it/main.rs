@@ -5,6 +5,8 @@ mod cluster;
 #[cfg(test)]
 mod copy;
 #[cfg(test)]
+mod deploy;
+#[cfg(test)]
 mod kills;
 #[cfg(test)]
 mod many_watchers;

@@ -14,9 +14,15 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(directory: &Path) -> Self {
+        let directory = directory.to_str().unwrap().to_owned();
+        Self::start_with(&["--data".to_owned(), directory])
+    }
+
+    /// Serves with these flags.
+    pub(crate) fn start_with(flags: &[String]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_listwatch"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(directory)
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .args(flags)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use listwatch_api::{
     json,
     metadata::Scope,
-    object::{LayoutError, to_canonical},
+    object::{LayoutError, append_escaped, to_canonical},
     protobuf::{self, Envelope},
 };
 use listwatch_store::{COMMIT_BYTES_MAX, Key};
@@ -210,24 +210,35 @@ impl ValueReader {
 
     /// The rest of a value behind the uid, if everything before it is as this server writes it.
     fn begins_with<'a>(&self, place: Place<'_>, value: &'a [u8]) -> Option<&'a [u8]> {
-        const GENERATE_NAME: &[u8] = br#","generateName":""#;
-        const UID: &[u8] = br#","uid":""#;
         let rest = value.strip_prefix(&*self.beginning)?;
-        let mut rest = rest
-            .strip_prefix(place.name.as_bytes())?
-            .strip_prefix(b"\"")?;
-        if let Some(base) = rest.strip_prefix(GENERATE_NAME) {
-            let length = base.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-            rest = base[length..].strip_prefix(b"\"")?;
+        let mut rest = strip_text(rest, place.name)?;
+        if let Some(base) = rest.strip_prefix(br#","generateName":""#) {
+            let mut length = 0;
+            while *base.get(length)? != b'"' {
+                length += if base[length] == b'\\' { 2 } else { 1 };
+            }
+            rest = &base[length + 1..];
         }
         if let Some(namespace) = place.namespace {
             rest = rest.strip_prefix(br#","namespace":""#)?;
-            rest = rest
-                .strip_prefix(namespace.as_bytes())?
-                .strip_prefix(b"\"")?;
+            rest = strip_text(rest, namespace)?;
         }
-        rest.strip_prefix(UID)
+        rest.strip_prefix(br#","uid":""#)
     }
+}
+
+/// What follows the text, as it stands in stored objects, and the quote behind it.
+fn strip_text<'a>(value: &'a [u8], text: &str) -> Option<&'a [u8]> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-.:_".contains(byte);
+    let rest = match text.as_bytes().iter().all(is_plain) {
+        true => value.strip_prefix(text.as_bytes()),
+        false => {
+            let mut escaped = Vec::with_capacity(text.len());
+            append_escaped(text, &mut escaped);
+            value.strip_prefix(&*escaped)
+        }
+    };
+    rest?.strip_prefix(b"\"")
 }
 
 /// Holds the metadata against the key, which decides where they say nothing, and takes out what

@@ -111,8 +111,12 @@ fn scan(layout: &KindLayout, key: &Key, value: Bytes) -> Result<(StoredObject, F
         return Ok((stored, Form::Canonical));
     }
     let canonical = reader.normalize(key, &value)?;
+    let form = match canonical == value {
+        true => Form::Canonical,
+        false => Form::Foreign,
+    };
     let stored = StoredObject::scan(canonical.into(), layout.paths())?;
-    Ok((stored, Form::Foreign))
+    Ok((stored, form))
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use listwatch_api::object::to_canonical;
 use listwatch_server::{
     Settings,
-    registry::{Conversion, Definition, Expected, Registry, Scope},
+    registry::{Conversion, Definition, Expected, Registry, Scope, ValueReader},
     watch_cache::CacheLimits,
 };
-use listwatch_store::{MemoryStore, Store};
+use listwatch_store::{Key, MemoryStore, Store};
 use serde_json::{Value, json};
 
 use crate::{
@@ -86,15 +86,28 @@ async fn an_update_writes_a_foreign_value_anew_in_our_form() {
 #[tokio::test]
 async fn an_update_that_changes_nothing_migrates_a_foreign_value_once() {
     let server = start_server().await;
-    let written = put(&*server.store, KEY, PRETTY).await;
-    server.has_settled().await;
     let item = format!("{CONFIG_MAPS}/a");
-    let object = server.get(&item).await.ok();
-    let migrated = server.put(&item, &object).await.ok();
-    assert!(version(&migrated) > written);
+    for foreign in [PRETTY.as_bytes(), PROTOBUF] {
+        let written = put(&*server.store, KEY, foreign).await;
+        server.has_settled().await;
+        let object = server.get(&item).await.ok();
+        let migrated = server.put(&item, &object).await.ok();
+        assert!(version(&migrated) > written);
+        server.has_settled().await;
+        let again = server.put(&item, &migrated).await.ok();
+        assert_eq!(again, migrated);
+    }
+}
+
+#[tokio::test]
+async fn an_object_of_any_name_is_recognized_as_our_own() {
+    let server = start_server().await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let role = json!({"metadata": {"name": "a<b>:\"é"}});
+    let created = server.post(roles, &role).await.created();
     server.has_settled().await;
-    let again = server.put(&item, &migrated).await.ok();
-    assert_eq!(again, migrated);
+    let item = format!("{roles}/a%3Cb%3E:%22%C3%A9");
+    assert_eq!(server.put(&item, &created).await.ok(), created);
 }
 
 #[tokio::test]
@@ -184,6 +197,41 @@ async fn protobuf_of_every_kind_is_served_as_the_json_it_stands_for() {
     for (path, object) in expected {
         assert_eq!(server.get(&path).await.ok(), object, "{path}");
     }
+}
+
+#[test]
+fn what_has_been_normalized_stays_as_it_is() {
+    let registry = Arc::new(Registry::builtin());
+    let mut count = 0;
+    for record in ["unset", "full", "edge"].into_iter().flat_map(records) {
+        let stored = registry.definitions().iter().find(|definition| {
+            definition.storage_version_hash.is_some()
+                && record.group_version() == (&*definition.group, &*definition.version)
+                && *record.kind == *definition.kind
+        });
+        let Some(definition) = stored else {
+            continue;
+        };
+        let mut object = record.json;
+        object["metadata"]["name"] = json!("a");
+        let (namespace, place) = match definition.scope {
+            Scope::Namespaced => (json!("default"), "default/a"),
+            Scope::Cluster => (Value::Null, "a"),
+        };
+        object["metadata"]["namespace"] = namespace;
+        let reader = ValueReader::new(&registry, &definition.storage_prefix).unwrap();
+        let key = Key::new(format!("{}{place}", definition.storage_prefix));
+        let once = reader.normalize(&key, object.to_string().as_bytes());
+        let once = once.unwrap_or_else(|reason| panic!("{}: {reason}", record.kind));
+        assert_eq!(
+            reader.normalize(&key, &once).unwrap(),
+            once,
+            "{}",
+            record.kind
+        );
+        count += 1;
+    }
+    assert!(count > 150, "{count}");
 }
 
 fn encoded(

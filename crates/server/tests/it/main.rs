@@ -17,6 +17,7 @@ mod writing;
 mod deleting;
 mod conversions;
 mod documents;
+mod etcd_store;
 mod shutdown;
 mod limits;
 mod failing_store;

@@ -85,7 +85,13 @@ async fn a_value_that_cannot_be_decoded_can_only_be_deleted() {
     let server = start_server().await;
     for (value, _) in UNREADABLE {
         put(&*server.store, KEY, value).await;
+        let mut applied = config_map("bad");
+        applied["kind"] = json!("ConfigMap");
+        applied["apiVersion"] = json!("v1");
+        let apply = format!("{ITEM}?fieldManager=m");
+        let apply = server.patch(&apply, "application/apply-patch+yaml", &applied);
         let refusals = [
+            apply.await,
             server.put(ITEM, &config_map("bad")).await,
             server.merge(ITEM, &json!({"data": {"k": "w"}})).await,
         ];

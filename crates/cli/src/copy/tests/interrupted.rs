@@ -17,10 +17,15 @@ async fn copy_until_stalled(
 
 #[tokio::test(start_paused = true)]
 async fn a_copy_that_ends_at_any_commit_goes_on_there() {
+    goes_on_at_any_commit(async || new_target() as Arc<dyn Store>).await;
+}
+
+/// Ends a copy at each commit, before and after it happens, and goes on with it.
+pub(super) async fn goes_on_at_any_commit(make_target: impl AsyncFn() -> Arc<dyn Store>) {
     let source = filled_source().await;
     for fate in [Fate::StallsBefore, Fate::StallsAfter] {
         for number in 1.. {
-            let kept = new_target();
+            let kept = make_target().await;
             let first = WatchedStore::new(Arc::clone(&kept)).with_fate(number, fate);
             if copy_until_stalled(&*source, &first, &plan())
                 .await
@@ -79,7 +84,7 @@ impl Copied {
 /// A copy of which the first three batches are there.
 async fn begun_copy(source: &MemoryStore, plan: &Plan) -> Arc<MemoryStore> {
     let kept = new_target();
-    let first = WatchedStore::new(Arc::clone(&kept)).with_fate(4, Fate::StallsBefore);
+    let first = WatchedStore::new(kept.clone()).with_fate(4, Fate::StallsBefore);
     assert!(copy_until_stalled(source, &first, plan).await.is_none());
     assert_eq!(registry(&*kept).await.len(), 31);
     kept
@@ -105,7 +110,7 @@ async fn a_source_that_forgot_the_revision_is_looked_at_again() {
     delete(&*source, "/registry/pods/default/001").await;
     let newest = script::newest(&*source).await;
     source.compact(newest).await.unwrap();
-    let again = WatchedStore::new(Arc::clone(&kept));
+    let again = WatchedStore::new(kept.clone());
     let copied = copy_all(&*source, &again, &plan()).await.unwrap();
     assert_copied(&*source, &*kept).await;
     assert_eq!((copied.objects, copied.followed), (OBJECTS - 1, 0));
@@ -147,7 +152,7 @@ async fn a_merge_that_starts_over_keeps_what_was_there_before() {
         existing: Existing::Merged,
         ..plan()
     };
-    let first = WatchedStore::new(Arc::clone(&kept)).with_fate(4, Fate::StallsBefore);
+    let first = WatchedStore::new(kept.clone()).with_fate(4, Fate::StallsBefore);
     assert!(copy_until_stalled(&*source, &first, &merge).await.is_none());
     delete(&*source, "/registry/pods/default/001").await;
     source
@@ -179,7 +184,7 @@ async fn a_difference_is_found_and_put_right_by_the_next_run() {
         ),
     ];
     for (key, value, expected) in tampered {
-        let target = WatchedStore::new(Arc::clone(&kept));
+        let target = WatchedStore::new(kept.clone());
         let tampering = Arc::clone(&kept);
         target.before_commit(3, async move {
             match value {
@@ -198,7 +203,7 @@ async fn a_difference_is_found_and_put_right_by_the_next_run() {
             other => panic!("{other:?}"),
         }
         assert!(marker::is_unfinished(&*kept).await.unwrap());
-        let put_right = WatchedStore::new(Arc::clone(&kept));
+        let put_right = WatchedStore::new(kept.clone());
         copy_all(&*source, &put_right, &plan()).await.unwrap();
         assert_copied(&*source, &*kept).await;
         assert_eq!(puts_of(&put_right.commits()), 1);

@@ -38,7 +38,7 @@ async fn a_target_whose_resource_versions_are_older() {
 /// The first batch of a copy, and then nothing.
 async fn begun(source: &dyn Store) -> Arc<MemoryStore> {
     let (kept, plan) = (new_target(), plan());
-    let first = WatchedStore::new(Arc::clone(&kept)).with_fate(2, Fate::StallsBefore);
+    let first = WatchedStore::new(kept.clone()).with_fate(2, Fate::StallsBefore);
     tokio::select! {
         ended = copy_all(source, &first, &plan) => panic!("{ended:?}"),
         () = first.stalled() => kept,
@@ -91,7 +91,7 @@ async fn a_source_that_has_gone_past_the_beginning_of_the_target() {
 async fn a_second_copy_at_the_same_time() {
     let source = filled_source().await;
     let kept = new_target();
-    let first = WatchedStore::new(Arc::clone(&kept)).with_fate(3, Fate::Waits);
+    let first = WatchedStore::new(kept.clone()).with_fate(3, Fate::Waits);
     let first_plan = plan();
     let mut copying = std::pin::pin!(copy_all(&*source, &first, &first_plan));
     tokio::select! {
@@ -102,7 +102,7 @@ async fn a_second_copy_at_the_same_time() {
         run: "second".to_owned(),
         ..plan()
     };
-    let second = WatchedStore::new(Arc::clone(&kept)).with_fate(2, Fate::StallsBefore);
+    let second = WatchedStore::new(kept.clone()).with_fate(2, Fate::StallsBefore);
     tokio::select! {
         ended = copy_all(&*source, &second, &second_plan) => panic!("{ended:?}"),
         () = second.stalled() => {}

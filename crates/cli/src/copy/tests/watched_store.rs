@@ -11,8 +11,8 @@ use std::{
 };
 
 use listwatch_store::{
-    Changes, ChangesError, Commit, CommitError, Follow, MemoryStore, Page, Read, ReadError,
-    Revision, Store, StoreFuture,
+    Changes, ChangesError, Commit, CommitError, Follow, Page, Read, ReadError, Revision, Store,
+    StoreFuture,
 };
 use tokio::sync::Notify;
 
@@ -34,7 +34,7 @@ pub(super) enum Fate {
 }
 
 pub(super) struct WatchedStore {
-    store: Arc<MemoryStore>,
+    store: Arc<dyn Store>,
     commits: Mutex<Vec<Commit>>,
     tried: AtomicUsize,
     fates: Mutex<BTreeMap<usize, Fate>>,
@@ -45,7 +45,7 @@ pub(super) struct WatchedStore {
 }
 
 impl WatchedStore {
-    pub(super) fn new(store: Arc<MemoryStore>) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
             commits: Mutex::default(),

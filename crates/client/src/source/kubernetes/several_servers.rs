@@ -29,9 +29,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// - the answer is 503, as of a server that ends or has lost its store,
 /// - the answer to a read is that the version is from the future: another server may have it.
 ///
-/// The same request then goes to each server once at most, and a write only while none was
-/// reached. All other answers are handed over as they are: unlike the clients that kube makes, this
-/// one leaves it to its caller to ask again after 429.
+/// The same request then goes to each server once at most; a write, or a command for a container,
+/// goes to another only while none was reached. All other answers are handed over as they are:
+/// unlike the clients that kube makes, this one leaves it to its caller to ask again after 429.
 ///
 /// ```no_run
 /// # use k8s_openapi::api::core::v1::Pod;

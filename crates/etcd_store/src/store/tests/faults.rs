@@ -108,6 +108,28 @@ async fn an_etcd_that_went_back_in_time_ends_the_store() {
     }
     etcd.members()[0].wipe().unwrap();
     etcd.members()[0].restart().await.unwrap();
+    must_notice(&store).await;
+}
+
+#[tokio::test]
+async fn who_only_follows_notices_that_etcd_went_back() {
+    let Some(mut etcd) = current().await else {
+        return;
+    };
+    let (writer, follower) = (open(&etcd, "/a/").await, open(&etcd, "/a/").await);
+    let start = script::newest(&follower).await;
+    let mut cursor = script::cursor(&follower, KeyRange::all(), start).await;
+    let mut last = start;
+    for _ in 0..5 {
+        last = script::put(&writer, "x", "1").await;
+    }
+    script::follow_cursor(cursor.as_mut(), last).await;
+    etcd.members()[0].wipe().unwrap();
+    etcd.members()[0].restart().await.unwrap();
+    must_notice(&follower).await;
+}
+
+async fn must_notice(store: &EtcdStore) {
     let reason = async {
         while store.read(Read::revision_only()).await.is_err() {
             tokio::select! {

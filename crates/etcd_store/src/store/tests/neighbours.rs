@@ -112,6 +112,35 @@ async fn what_is_too_much_for_etcd_is_refused_and_nothing_is_written() {
 }
 
 #[tokio::test]
+async fn revisions_beyond_etcds_numbers_are_in_the_future() {
+    let Some(etcd) = current().await else { return };
+    let store = open(&etcd, "/a/").await;
+    script::put(&store, "x", "1").await;
+    for requested in [u64::MAX, 1 << 63, (1 << 63) - 1, 1 << 40] {
+        let requested = Revision::new(requested);
+        let refused = script::read_at(&store, requested).await;
+        assert!(
+            matches!(refused, Err(ReadError::Future { .. })),
+            "{refused:?}"
+        );
+        let condition = Condition::Unchanged(requested);
+        let refused = script::put_if(&store, "x", condition, "2").await;
+        assert!(
+            matches!(refused, Err(CommitError::Conflict { .. })),
+            "{refused:?}"
+        );
+        store
+            .changes(Follow::new(KeyRange::all(), requested))
+            .await
+            .expect("it waits");
+        store
+            .compact(requested)
+            .await
+            .expect("it compacts up to now");
+    }
+}
+
+#[tokio::test]
 async fn somebody_elses_compaction_is_noticed() {
     for etcd in servers().await {
         let store = open(&etcd, "/a/").await;

@@ -34,8 +34,10 @@ async fn what_was_before_these_keys_counts_as_compacted() {
     let store = EtcdStore::begin_after(options(&etcd, "/a/"), before)
         .await
         .unwrap();
+    let start = script::newest(&store).await;
     script::put(&store, "x", "1").await;
-    for requested in [Revision::ZERO, Revision::new(7), before] {
+    let last = Revision::new(start.get() - 1);
+    for requested in [Revision::ZERO, Revision::new(7), before, last] {
         let refused = script::read_at(&store, requested).await;
         assert!(
             matches!(refused, Err(ReadError::Compacted { .. })),

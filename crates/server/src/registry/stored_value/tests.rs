@@ -39,12 +39,23 @@ fn what_this_server_writes_is_taken_as_it_is() {
         (r#","uid":"u""#, ""),
         (r#"{"kind":"ConfigMap","#, r#"{"kind":"Secret","#),
         (r#""apiVersion":"v1","#, r#""apiVersion": "v1","#),
-        ("x-", r#"x\"-"#),
+        ("x-", r#"x\"#),
     ] {
         let foreign = canonical.replace(from, to);
         assert_ne!(foreign, canonical, "{from}");
         assert!(!looks(&foreign), "{foreign}");
     }
+}
+
+#[test]
+fn names_that_need_escapes_are_recognized() {
+    let key = Key::new("/registry/clusterroles/a<b\"é");
+    let object = json!({
+        "kind": "ClusterRole", "apiVersion": "rbac.authorization.k8s.io/v1",
+        "metadata": {"name": "a<b\"é", "generateName": "a<b\"", "uid": "u"},
+    });
+    let reader = reader("/registry/clusterroles/");
+    assert!(reader.looks_canonical(&key, &to_canonical(&object)));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use http::{Request, Response, Uri};
+use http::{Request, Response, Uri, header};
 use http_body_util::{BodyExt, combinators::MapErr};
 use hyper::body::Body as _;
 use kube::{Client, client::Body};
@@ -91,7 +91,7 @@ impl Servers {
         let mut index = self.current.load(Ordering::Relaxed);
         let mut others = self.all.len() - 1;
         loop {
-            let is_read = request.method().is_safe();
+            let is_read = is_read(&request);
             let again = copy(&request);
             let (outcome, fault) = self.ask(index, request).await;
             let Some(fault) = fault else { return outcome };
@@ -111,7 +111,7 @@ impl Servers {
         index: usize,
         request: Request<Body>,
     ) -> (Result<Response<Body>, kube::Error>, Option<Fault>) {
-        let is_read = request.method().is_safe();
+        let is_read = is_read(&request);
         match self.send(index, request).await {
             Ok(Ok(response)) if is_read => {
                 let (response, fault) = fault::of_answer_to_read(response).await;
@@ -139,7 +139,7 @@ impl Servers {
         index: usize,
         request: Request<Body>,
     ) -> Result<Result<Response<Body>, kube::Error>, Elapsed> {
-        let is_read = request.method().is_safe();
+        let is_read = is_read(&request);
         let mut waiting = Waiting {
             servers: self,
             index,
@@ -187,6 +187,15 @@ impl Drop for Waiting<'_> {
     }
 }
 
+/// Whether nothing happens on the server if it is asked twice. A connection that is taken over for
+/// another protocol may carry a command to run in a container; one for a watch does not.
+fn is_read(request: &Request<Body>) -> bool {
+    let mut parameters = request.uri().query().unwrap_or_default().split('&');
+    request.method().is_safe()
+        && (!request.headers().contains_key(header::UPGRADE)
+            || parameters.any(|parameter| parameter == "watch=true"))
+}
+
 /// The same request, unless its body comes from somewhere and can be read only once.
 fn copy(request: &Request<Body>) -> Option<Request<Body>> {
     let body = match request.body().is_end_stream() {
@@ -200,4 +209,28 @@ fn copy(request: &Request<Body>) -> Option<Request<Body>> {
     *copy.headers_mut() = request.headers().clone();
     *copy.extensions_mut() = request.extensions().clone();
     Some(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_for_a_container_is_no_read() {
+        let asked = |method: &str, uri: &str, upgrade: Option<&str>| {
+            let mut request = Request::builder().method(method).uri(uri);
+            if let Some(protocol) = upgrade {
+                request = request.header(header::UPGRADE, protocol);
+            }
+            is_read(&request.body(Body::empty()).unwrap())
+        };
+        assert!(asked("GET", "/api/v1/pods", None));
+        assert!(asked("GET", "/api/v1/pods?watch=true", Some("websocket")));
+        assert!(!asked(
+            "GET",
+            "/api/v1/namespaces/a/pods/b/exec?command=rm",
+            Some("websocket")
+        ));
+        assert!(!asked("DELETE", "/api/v1/pods?watch=true", None));
+    }
 }
