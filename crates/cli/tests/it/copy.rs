@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use listwatch_etcd::testing::{Cluster, Program, Release};
+use listwatch_etcd::{
+    KeyRange as EtcdRange, Range,
+    testing::{Cluster, Program, Release},
+};
 use listwatch_sim::client::{Client, Collection};
 use listwatch_store::{
     Commit, Condition, EmbeddedOptions, EmbeddedStore, Entry, Key, KeyRange, Operation, Read,
@@ -225,6 +228,53 @@ async fn objects_move_to_etcd_and_back() {
     back.args(["--from-etcd-prefix", "/other"]);
     newest = move_on(&mut back, &data_flag(&last), (3, newest)).await;
     assert!(newest > Revision::new(3_000_000), "{newest}");
+}
+
+/// Waits until a copy has written to etcd.
+async fn wait_for_marker(etcd: &Cluster, key: &str) {
+    let mut ticks = tokio::time::interval(Duration::from_millis(1));
+    while !has(etcd, key).await {
+        ticks.tick().await;
+    }
+}
+
+async fn has(etcd: &Cluster, key: &str) -> bool {
+    let range = Range::new(EtcdRange::one(key.to_owned()));
+    etcd.client().range(range).await.unwrap().count > 0
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_to_etcd_goes_on_after_a_kill() {
+    let Some(program) = Program::find_or_skip(Release::Current) else {
+        return;
+    };
+    let etcd = Cluster::single(&program).await.unwrap();
+    let address = etcd.settings().endpoints.join(",");
+    let place = TempDir::new().unwrap();
+    fill(place.path()).await;
+    for attempt in 0..ATTEMPTS_MAX {
+        let prefix = format!("/attempt-{attempt}");
+        let marker = format!("{prefix}/listwatch.copy");
+        let mut copy = copy_between(&data(place.path()), &format!("etcd:{address}"));
+        copy.args(["--to-etcd-prefix", &prefix]);
+        let mut killed = copy.spawn().unwrap();
+        tokio::select! {
+            () = wait_for_marker(&etcd, &marker) => {}
+            _ended = killed.wait() => {}
+        }
+        killed.kill().await.unwrap();
+        if !has(&etcd, &marker).await {
+            continue;
+        }
+        let finished = copy.output().await.unwrap();
+        let said = String::from_utf8_lossy(&finished.stdout);
+        assert!(finished.status.success(), "{}", standard_error(&finished));
+        assert!(said.contains("copied 30,000 objects"), "{said}");
+        assert!(said.contains("the rest of them"), "{said}");
+        assert!(!has(&etcd, &marker).await);
+        return;
+    }
+    panic!("a copy can be killed before its end");
 }
 
 /// Copies, and writes at the new place.

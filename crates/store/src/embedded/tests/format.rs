@@ -7,9 +7,10 @@ use crate::contract::script;
 
 const FORMAT: &str = include_str!("../../../../../docs/store-format.md");
 
-/// The bytes of the block in the document that is written as `text`.
+/// The bytes of the example in the document.
 fn documented_bytes() -> Vec<u8> {
-    let (_, block) = FORMAT.split_once("```text\n").unwrap();
+    let (_, section) = FORMAT.split_once("\n## Log segment\n").unwrap();
+    let (_, block) = section.split_once("```text\n").unwrap();
     let (block, _) = block.split_once("```").unwrap();
     let digits: Vec<u8> = block.bytes().filter(u8::is_ascii_hexdigit).collect();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
