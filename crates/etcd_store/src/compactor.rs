@@ -4,7 +4,10 @@
 //! the store's own. Who succeeds compacts up to the revision that was there before; the others take
 //! over what it wrote. No clock is compared, and one that dies is replaced at the next interval.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Once},
+    time::Duration,
+};
 
 use listwatch_etcd::{
     Compaction, Condition, Error, KeyRange, Operation, OperationAnswer, Outcome, Put, Range,
@@ -29,10 +32,12 @@ pub(crate) async fn run(cluster: Arc<Cluster>, interval: Duration) {
     let mut ticks = interval_at(Instant::now() + interval, interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut mark = Mark::default();
+    let denied = Once::new();
     loop {
         ticks.tick().await;
         match take_turn(&cluster, mark).await {
             Ok(next) => mark = next,
+            Err(error @ Error::Denied { .. }) => denied.call_once(|| tell_denied(&error)),
             Err(error) => tracing::debug!(%error, "the past could not be forgotten now"),
         }
     }
@@ -59,6 +64,15 @@ async fn compact_up_to(cluster: &Cluster, number: u64) -> Result<(), Error> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Nobody notices otherwise before the database is full.
+fn tell_denied(error: &Error) {
+    tracing::warn!(
+        %error,
+        "etcd does not let its past be forgotten by this user, and grows; give it etcd's role \
+         `root`, or let etcd compact itself"
+    );
 }
 
 async fn take_turn(cluster: &Cluster, mark: Mark) -> Result<Mark, Error> {
