@@ -130,6 +130,20 @@ fn systemd_understands_the_units() {
     assert!(ok && !about_ours, "{complaints}");
 }
 
+#[test]
+fn the_metrics_that_operators_are_told_of_exist() {
+    let root = deploy().join("..");
+    let page = fs::read_to_string(root.join("docs/operations.md")).unwrap();
+    let source = fs::read_to_string(root.join("crates/server/src/metrics.rs")).unwrap();
+    let ours = |name: &&str| name.starts_with("listwatch_") || name.starts_with("apiserver_");
+    let named: Vec<&str> = page.split('`').filter(ours).collect();
+    assert!(named.len() > 10, "{named:?}");
+    for name in named {
+        let registered = format!("\"{}\"", name.trim_end_matches("_total"));
+        assert!(source.contains(&registered), "there is no metric {name}");
+    }
+}
+
 /// Copies a part of a unit to a folder, with a program in it that exists everywhere.
 fn install(file: &str, folder: &Path) {
     let text = unit(file)
