@@ -5,6 +5,8 @@ mod informers;
 mod load;
 mod pods;
 mod process;
+mod resources;
+mod servers;
 mod table;
 
 use clap::{Parser, Subcommand};
@@ -20,11 +22,14 @@ struct Arguments {
 enum Scene {
     /// Informers: ours, client-go's and kube-rs'. Prints the tables of docs/benchmarks.md.
     Informers(informers::Plan),
+    /// Servers: ours on each of its stores, and kube-apiserver on etcd.
+    Servers(Box<servers::Plan>),
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     match Arguments::parse().scene {
         Scene::Informers(plan) => informers::run(&plan).await,
+        Scene::Servers(plan) => servers::run(&plan).await,
     }
 }

@@ -1,4 +1,4 @@
-//! A program that is driven by lines and looked at from outside. Reads `/proc`: Linux only.
+//! A program that is driven by lines and looked at from outside.
 
 use std::{process::Stdio, time::Duration};
 
@@ -8,8 +8,7 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
-/// Ticks of a second in which Linux counts CPU time.
-const TICKS: f64 = 100.0;
+use crate::resources::Resources;
 
 /// CPU time has stood still for this long when a process counts as settled.
 const QUIET: Duration = Duration::from_secs(2);
@@ -62,29 +61,22 @@ impl Process {
 
     /// CPU time of all its threads.
     pub(crate) fn cpu(&self) -> Result<Duration> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.identifier))?;
-        // The name of the program, in parentheses, may hold anything.
-        let (_, fields) = stat.rsplit_once(')').context("an odd /proc")?;
-        let ticks = fields.split_whitespace().skip(11).take(2);
-        let ticks: f64 = ticks.filter_map(|field| field.parse::<f64>().ok()).sum();
-        Ok(Duration::from_secs_f64(ticks / TICKS))
+        self.resources().cpu()
     }
 
     /// Bytes of memory that it holds now.
     pub(crate) fn resident(&self) -> Result<u64> {
-        self.status("VmRSS:")
+        self.resources().resident()
     }
 
     /// The most that it has held since the start or the last [`Process::forget_peak`].
     pub(crate) fn peak(&self) -> Result<u64> {
-        self.status("VmHWM:")
+        self.resources().peak()
     }
 
     /// Counts the peak anew.
     pub(crate) fn forget_peak(&self) -> Result<()> {
-        #[expect(clippy::disallowed_methods, reason = "/proc is no disk")]
-        std::fs::write(format!("/proc/{}/clear_refs", self.identifier), "5")?;
-        Ok(())
+        self.resources().forget_peak()
     }
 
     /// Waits until it does nothing more.
@@ -101,11 +93,7 @@ impl Process {
         }
     }
 
-    fn status(&self, field: &str) -> Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.identifier))?;
-        let line = status.lines().find(|line| line.starts_with(field));
-        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1));
-        let kilobytes: u64 = kilobytes.context("an odd /proc")?.parse()?;
-        Ok(kilobytes * 1024)
+    fn resources(&self) -> Resources {
+        Resources::of([self.identifier])
     }
 }

@@ -1,0 +1,217 @@
+//! What a scenario finds: numbers with a unit, and the bar that they are held to.
+
+use std::time::Duration;
+
+use super::growth::Point;
+
+/// One number of one scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Measure {
+    /// What was measured, in the words of the table.
+    pub(crate) scenario: String,
+    /// How much.
+    pub(crate) value: f64,
+    /// Of what.
+    pub(crate) unit: Unit,
+    /// What is expected of it.
+    pub(crate) bar: Option<Bar>,
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Less is better.
+    Seconds,
+    /// Less is better.
+    Bytes,
+    /// More is better.
+    PerSecond,
+    /// More is better.
+    BytesPerSecond,
+    /// Less is better: bytes held for each byte of data.
+    Times,
+    /// Neither is better.
+    Count,
+    /// Neither is better.
+    Percent,
+}
+
+/// What is expected of a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bar {
+    /// So many times better than the peer.
+    Better(f64),
+    /// At most this, in the measure's own unit.
+    Below(f64),
+    /// At least this, in the measure's own unit.
+    Above(f64),
+}
+
+/// What a group of scenarios has found on one server.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// In the order of the table.
+    pub(crate) measures: Vec<Measure>,
+    /// What is plotted.
+    pub(crate) points: Vec<Point>,
+}
+
+impl Findings {
+    /// Adds a time.
+    pub(crate) fn time(&mut self, scenario: impl Into<String>, value: Duration) -> &mut Measure {
+        self.add(scenario, value.as_secs_f64(), Unit::Seconds)
+    }
+
+    /// Adds a number of bytes.
+    pub(crate) fn bytes(&mut self, scenario: impl Into<String>, value: f64) -> &mut Measure {
+        self.add(scenario, value, Unit::Bytes)
+    }
+
+    /// Adds anything.
+    pub(crate) fn add(
+        &mut self,
+        scenario: impl Into<String>,
+        value: f64,
+        unit: Unit,
+    ) -> &mut Measure {
+        self.measures.push(Measure {
+            scenario: scenario.into(),
+            value,
+            unit,
+            bar: None,
+        });
+        self.measures.last_mut().expect("it has just been added")
+    }
+}
+
+impl Measure {
+    /// Says what is expected of it.
+    pub(crate) fn bar(&mut self, bar: Bar) {
+        self.bar = Some(bar);
+    }
+
+    /// How many times better than the other, if either can be.
+    pub(crate) fn times_better(&self, other: &Self) -> Option<f64> {
+        let ratio = match self.unit {
+            Unit::Seconds | Unit::Bytes | Unit::Times => other.value / self.value,
+            Unit::PerSecond | Unit::BytesPerSecond => self.value / other.value,
+            Unit::Count | Unit::Percent => return None,
+        };
+        ratio.is_finite().then_some(ratio)
+    }
+
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        self.unit.text(self.value)
+    }
+
+    /// What is expected, for people.
+    pub(crate) fn bar_text(&self) -> String {
+        match self.bar {
+            None => String::new(),
+            Some(Bar::Better(times)) => format!("{times} ×"),
+            Some(Bar::Below(value)) => format!("< {}", self.unit.text(value)),
+            Some(Bar::Above(value)) => format!("> {}", self.unit.text(value)),
+        }
+    }
+
+    /// Whether it is as expected; a bar against a peer that is missing is neither.
+    pub(crate) fn meets_bar(&self, peer: Option<&Self>) -> Option<bool> {
+        match self.bar? {
+            Bar::Better(times) => Some(self.times_better(peer?)? >= times),
+            Bar::Below(value) => Some(self.value < value),
+            Bar::Above(value) => Some(self.value > value),
+        }
+    }
+}
+
+impl Unit {
+    /// A number of this unit with three digits or more.
+    pub(crate) fn text(self, value: f64) -> String {
+        let magnitude = value.abs();
+        match self {
+            Self::Seconds if magnitude >= 1.0 => format!("{value:.2} s"),
+            Self::Seconds if magnitude >= 1e-3 => format!("{} ms", three_digits(value * 1e3)),
+            Self::Seconds => format!("{} µs", three_digits(value * 1e6)),
+            Self::Bytes if magnitude >= 1e6 => format!("{} MB", three_digits(value / 1e6)),
+            Self::Bytes => format!("{} KB", three_digits(value / 1e3)),
+            Self::BytesPerSecond => format!("{} MB/s", three_digits(value / 1e6)),
+            Self::PerSecond => format!("{}/s", thousands(value)),
+            Self::Times => format!("{value:.2}"),
+            Self::Count => thousands(value),
+            Self::Percent => format!("{value:.2} %"),
+        }
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        large if large >= 100.0 => thousands(value),
+        medium if medium >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A whole number with commas.
+fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < -0.5 { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_told_in_the_unit_that_people_read() {
+        let cases = [
+            (Unit::Seconds, 1.234_5, "1.23 s"),
+            (Unit::Seconds, 0.012_34, "12.3 ms"),
+            (Unit::Seconds, 0.000_001_234, "1.23 µs"),
+            (Unit::Bytes, 38_000_000.0, "38.0 MB"),
+            (Unit::Bytes, 2_840.0, "2.84 KB"),
+            (Unit::PerSecond, 1_234_567.0, "1,234,567/s"),
+            (Unit::BytesPerSecond, 1.2e9, "1,200 MB/s"),
+            (Unit::Count, 12.0, "12"),
+            (Unit::Percent, 99.96, "99.96 %"),
+            (Unit::Times, 1.2, "1.20"),
+        ];
+        for (unit, value, text) in cases {
+            assert_eq!(unit.text(value), text);
+        }
+        assert_eq!(thousands(-1_234.0), "-1,234");
+    }
+
+    fn measure(unit: Unit, value: f64) -> Measure {
+        Findings::default().add("it", value, unit).clone()
+    }
+
+    #[test]
+    fn less_time_and_more_work_are_better() {
+        let times = |unit, ours, theirs| measure(unit, ours).times_better(&measure(unit, theirs));
+        assert_eq!(times(Unit::Seconds, 1.0, 10.0), Some(10.0));
+        assert_eq!(times(Unit::PerSecond, 10.0, 1.0), Some(10.0));
+        assert_eq!(times(Unit::Count, 10.0, 1.0), None);
+        assert_eq!(times(Unit::Seconds, 0.0, 1.0), None);
+    }
+
+    #[test]
+    fn a_bar_is_held_against_the_peer_or_against_the_number() {
+        let mut ours = measure(Unit::Seconds, 0.004);
+        assert_eq!(ours.meets_bar(None), None);
+        ours.bar(Bar::Below(0.005));
+        assert_eq!(ours.meets_bar(None), Some(true));
+        assert_eq!(ours.bar_text(), "< 5.00 ms");
+        ours.bar(Bar::Better(10.0));
+        assert_eq!(ours.meets_bar(None), None);
+        let meets = |theirs| ours.meets_bar(Some(&measure(Unit::Seconds, theirs)));
+        assert_eq!((meets(0.05), meets(0.03)), (Some(true), Some(false)));
+    }
+}

@@ -1,0 +1,279 @@
+//! What was found, as Markdown: ours beside theirs, and how much better.
+
+use std::fmt::Write;
+
+use super::{
+    measure::{Findings, Measure},
+    meter::Spent,
+};
+
+/// Where the part of the document begins and ends that is written here.
+const BEGIN: &str = "<!-- servers: begin -->";
+const END: &str = "<!-- servers: end -->";
+
+/// Whose numbers a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Ours as it comes, which is held to the bars.
+    Ours,
+    /// The peer.
+    Theirs,
+    /// Ours on another store.
+    Beside,
+}
+
+/// A group of scenarios on one server.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// Whose.
+    pub(crate) role: Role,
+    /// What stands above its column.
+    pub(crate) name: String,
+    /// What was found before something went wrong, if it did.
+    pub(crate) findings: Findings,
+    /// What the whole group took.
+    pub(crate) spent: Spent,
+    /// Why the rest is missing.
+    pub(crate) failure: Option<String>,
+}
+
+/// A group of scenarios on all servers.
+#[derive(Debug)]
+pub(crate) struct Section {
+    /// What stands above the table.
+    pub(crate) title: String,
+    /// In the order in which they were measured.
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+impl Section {
+    /// The table, and what did not work.
+    pub(crate) fn markdown(&self) -> String {
+        let mut text = format!("## {}\n\n", self.title);
+        let columns = self.columns();
+        let head: Vec<&str> = columns.iter().map(|column| column.head(self)).collect();
+        let _ = writeln!(text, "| scenario | {} |", head.join(" | "));
+        let _ = writeln!(text, "|---|{}", "---|".repeat(columns.len()));
+        for scenario in self.scenarios() {
+            let cells: Vec<String> = columns
+                .iter()
+                .map(|column| column.cell(self, scenario))
+                .collect();
+            let _ = writeln!(text, "| {scenario} | {} |", cells.join(" | "));
+        }
+        for outcome in &self.outcomes {
+            if let Some(failure) = &outcome.failure {
+                let _ = writeln!(text, "\n{} did not go on: {failure}", outcome.name);
+            }
+        }
+        text
+    }
+
+    /// What it took, for each server.
+    pub(crate) fn cost(&self) -> Vec<String> {
+        let row = |outcome: &Outcome| {
+            let seconds = |time: std::time::Duration| format!("{:.1} s", time.as_secs_f64());
+            let spent = &outcome.spent;
+            let server = spent.server.map_or("unknown".to_owned(), seconds);
+            let (own, elapsed) = (seconds(spent.own), seconds(spent.elapsed));
+            let (title, name) = (&self.title, &outcome.name);
+            format!("| {title} | {name} | {elapsed} | {server} | {own} |")
+        };
+        self.outcomes.iter().map(row).collect()
+    }
+
+    /// Whether ours did all that it was asked.
+    pub(crate) fn ours_failed(&self) -> Option<&str> {
+        let ours = self.outcomes.iter().filter(|it| it.role != Role::Theirs);
+        ours.filter_map(|it| it.failure.as_deref()).next()
+    }
+
+    fn with(&self, role: Role) -> Option<usize> {
+        self.outcomes.iter().position(|it| it.role == role)
+    }
+
+    fn measure(&self, outcome: usize, scenario: &str) -> Option<&Measure> {
+        let measures = &self.outcomes.get(outcome)?.findings.measures;
+        measures.iter().find(|it| it.scenario == scenario)
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let ours = self.with(Role::Ours);
+        let theirs = self.with(Role::Theirs);
+        let mut columns: Vec<Column> = ours.into_iter().map(Column::Value).collect();
+        columns.extend(theirs.into_iter().map(Column::Value));
+        if let (Some(ours), Some(theirs)) = (ours, theirs) {
+            columns.push(Column::Times { ours, theirs });
+        }
+        if let Some(ours) = ours {
+            columns.push(Column::Bar { ours, theirs });
+        }
+        let beside = self.outcomes.iter().enumerate();
+        let beside = beside.filter(|(_, it)| it.role == Role::Beside);
+        columns.extend(beside.map(|(index, _)| Column::Value(index)));
+        columns
+    }
+
+    /// Every scenario that any server has gone through, in their order.
+    fn scenarios(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for measure in self.outcomes.iter().flat_map(|it| &it.findings.measures) {
+            if !names.contains(&&*measure.scenario) {
+                names.push(&measure.scenario);
+            }
+        }
+        names
+    }
+}
+
+/// What a column shows; outcomes are told by their place.
+enum Column {
+    Value(usize),
+    Times { ours: usize, theirs: usize },
+    Bar { ours: usize, theirs: Option<usize> },
+}
+
+impl Column {
+    fn head<'section>(&self, section: &'section Section) -> &'section str {
+        match self {
+            Self::Value(outcome) => &section.outcomes[*outcome].name,
+            Self::Times { .. } => "times better",
+            Self::Bar { .. } => "bar",
+        }
+    }
+
+    fn cell(&self, section: &Section, scenario: &str) -> String {
+        let find = |outcome: &usize| section.measure(*outcome, scenario);
+        let cell = match self {
+            Self::Value(outcome) => find(outcome).map(Measure::text),
+            Self::Times { ours, theirs } => find(ours)
+                .zip(find(theirs))
+                .and_then(|(ours, theirs)| ours.times_better(theirs))
+                .map(|times| format!("{times:.1}")),
+            Self::Bar { ours, theirs } => find(ours).map(|ours| {
+                let theirs = theirs.as_ref().and_then(find);
+                match ours.meets_bar(theirs) {
+                    Some(true) => format!("{} ✓", ours.bar_text()),
+                    Some(false) => format!("**{} missed**", ours.bar_text()),
+                    None => ours.bar_text(),
+                }
+            }),
+        };
+        cell.unwrap_or_default()
+    }
+}
+
+/// The document with its part replaced by this text; at its end if it has none yet.
+pub(crate) fn replace(document: &str, text: &str) -> String {
+    let part = format!("{BEGIN}\n{}\n{END}", text.trim());
+    let before = document.split_once(BEGIN).map(|(before, _)| before);
+    let after = document.split_once(END).map(|(_, after)| after);
+    match (before, after) {
+        (Some(before), Some(after)) => format!("{before}{part}{after}"),
+        (_, _) => format!("{}\n\n{part}\n", document.trim_end()),
+    }
+}
+
+/// The words of a command line without the folders of this machine.
+pub(crate) fn command_line(words: impl Iterator<Item = String>) -> String {
+    let words = words.map(|word| match word.rsplit_once('/') {
+        Some((folder, name)) if folder.starts_with('/') || folder.is_empty() => name.to_owned(),
+        Some(_) | None => word,
+    });
+    words.collect::<Vec<String>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::servers::measure::Bar;
+
+    fn outcome(role: Role, name: &str, milliseconds: u64) -> Outcome {
+        let mut findings = Findings::default();
+        let time = Duration::from_millis(milliseconds);
+        findings.time("create", time).bar(Bar::Better(10.0));
+        Outcome {
+            role,
+            name: name.to_owned(),
+            findings,
+            spent: Spent::default(),
+            failure: None,
+        }
+    }
+
+    fn section(ours: u64, theirs: u64) -> Section {
+        Section {
+            title: "Writes".to_owned(),
+            outcomes: vec![
+                outcome(Role::Ours, "ours", ours),
+                outcome(Role::Beside, "ours in memory", 1),
+                outcome(Role::Theirs, "theirs", theirs),
+            ],
+        }
+    }
+
+    #[test]
+    fn ours_stands_beside_theirs_with_the_ratio_and_the_bar() {
+        let text = section(2, 30).markdown();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "## Writes",
+                "",
+                "| scenario | ours | theirs | times better | bar | ours in memory |",
+                "|---|---|---|---|---|---|",
+                "| create | 2.00 ms | 30.0 ms | 15.0 | 10 × ✓ | 1.00 ms |",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_bar_that_is_missed_says_so() {
+        assert!(
+            section(5, 30)
+                .markdown()
+                .contains("| 6.0 | **10 × missed** |")
+        );
+    }
+
+    #[test]
+    fn without_a_peer_there_is_no_ratio() {
+        let mut section = section(5, 30);
+        section.outcomes.truncate(2);
+        let text = section.markdown();
+        assert!(text.contains("| scenario | ours | bar | ours in memory |"));
+        assert!(text.contains("| create | 5.00 ms | 10 × | 1.00 ms |"));
+    }
+
+    #[test]
+    fn what_failed_is_told_below_the_table() {
+        let mut section = section(5, 30);
+        section.outcomes[2].failure = Some("500".to_owned());
+        assert!(
+            section
+                .markdown()
+                .ends_with("\ntheirs did not go on: 500\n")
+        );
+        assert_eq!(section.ours_failed(), None);
+        section.outcomes[1].failure = Some("gone".to_owned());
+        assert_eq!(section.ours_failed(), Some("gone"));
+    }
+
+    #[test]
+    fn only_the_marked_part_of_a_document_is_replaced() {
+        let first = replace("# Title\n", "one");
+        let second = replace(&first, "two\n");
+        assert!(first.contains("# Title\n\n<!-- servers: begin -->\none\n<!--"));
+        assert_eq!(second, first.replace("one", "two"));
+    }
+
+    #[test]
+    fn a_command_line_names_no_folder_of_this_machine() {
+        let words = ["bench", "--etcd", "/opt/bin/etcd", "docs/benchmarks.md"];
+        let line = command_line(words.iter().map(ToString::to_string));
+        assert_eq!(line, "bench --etcd etcd docs/benchmarks.md");
+    }
+}
