@@ -232,6 +232,10 @@ stop with Ctrl-C"
     )
 }
 
+/// How much of the past a server on etcd begins with: enough for the watches that come back after
+/// a restart, none of which then needs a watch of its own on etcd.
+const ETCD_HISTORY_AT_START_REVISIONS: u64 = 10_000;
+
 fn settings(arguments: &Arguments) -> Settings {
     let mut settings = Settings {
         bookmark_interval: Duration::from_secs(arguments.bookmark_seconds),
@@ -242,6 +246,9 @@ fn settings(arguments: &Arguments) -> Settings {
     };
     if let Some(bytes) = arguments.history_bytes {
         settings.cache.history_bytes_max = bytes as usize;
+    }
+    if !arguments.etcd.is_empty() {
+        settings.cache.history_at_start_revisions = ETCD_HISTORY_AT_START_REVISIONS;
     }
     settings
 }

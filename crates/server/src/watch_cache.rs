@@ -64,6 +64,9 @@ pub struct CacheLimits {
     pub history_age_max: Duration,
     /// How many revisions before the newest the history begins when the caches are loaded, so that
     /// watches can resume from there. Fewer where the store or the bounds above keep fewer.
+    ///
+    /// The start takes longer by it: what was replaced since then is read from the disk, one by
+    /// one. A store to which cursors are dear, being far away, deserves more than one at hand.
     pub history_at_start_revisions: u64,
     /// Events that a group of watchers has at hand. A watcher that is further behind looks through
     /// the history itself.
@@ -81,7 +84,7 @@ impl Default for CacheLimits {
             history_events_max: 100_000,
             history_bytes_max: 16 << 20,
             history_age_max: Duration::from_secs(300),
-            history_at_start_revisions: 10_000,
+            history_at_start_revisions: 1_000,
             group_log_events_max: 256,
             shared_frames_events_max: 1_024,
             shared_frames_bytes_max: 4 << 20,

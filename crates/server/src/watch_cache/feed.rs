@@ -116,3 +116,102 @@ impl Feed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::{Debug, Write};
+
+    use parking_lot::Mutex;
+    use tracing::{
+        Event, Metadata, Subscriber,
+        field::{Field, Visit},
+        span::{Attributes, Id, Record},
+        subscriber,
+    };
+
+    use super::*;
+
+    /// The messages of what is logged.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<String>>>);
+
+    struct Message(String);
+
+    impl Visit for Message {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            if field.name() == "message" {
+                write!(self.0, "{value:?}").unwrap();
+            }
+        }
+    }
+
+    impl Subscriber for Lines {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            let mut message = Message(String::new());
+            event.record(&mut message);
+            self.0.lock().push(message.0);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_loss_is_logged_when_it_begins_and_when_it_ends_however_often_it_is_tried() {
+        let lines = Lines::default();
+        let _captured = subscriber::set_default(lines.clone());
+        let feed = Feed::new();
+        feed.found();
+        assert!(lines.0.lock().is_empty(), "a start is no loss");
+        for _ in 0..2 {
+            feed.lost("it is away");
+            feed.lost("it is still away");
+            feed.fell_behind("it has forgotten");
+            feed.found();
+        }
+        let once = [
+            "the watch cache does not follow the store any more",
+            "the watch cache follows the store again",
+        ];
+        assert_eq!(*lines.0.lock(), once.repeat(2));
+        assert_eq!(feed.stats().failures, 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_reason_of_a_loss_is_kept() {
+        let feed = Feed::new();
+        feed.found();
+        feed.lost("it is away");
+        let begun = Instant::now();
+        tokio::time::advance(std::time::Duration::from_secs(5)).await;
+        feed.lost("it is still away");
+        let expected = FeedState::Stale {
+            since: begun,
+            reason: "it is away".into(),
+        };
+        assert_eq!(feed.stats().state, expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn caches_that_cannot_be_filled_say_why() {
+        let feed = Feed::new();
+        feed.fell_behind("it has forgotten");
+        assert_eq!(feed.stats().state, FeedState::Loading, "it is read anew");
+        feed.lost("it is away");
+        let error = feed.loaded().await.unwrap_err();
+        assert_eq!(error.to_string(), "it is away");
+    }
+}

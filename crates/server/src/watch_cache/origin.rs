@@ -36,8 +36,16 @@ impl Origin {
 
     /// Waits until every commit has been applied that was acknowledged before this was called.
     pub(super) async fn catch_up(&self) -> Result<(), CacheError> {
+        let at_once = self.newest.ask_at_once().transpose()?;
+        // What needs no waiting needs no clock either.
+        if at_once.is_some_and(|newest| newest <= self.applied.get()) {
+            return Ok(());
+        }
         let deadline = Instant::now() + FRESHNESS_WAIT_MAX;
-        let newest = self.newest_by(deadline).await?;
+        let newest = match at_once {
+            Some(newest) => newest,
+            None => self.newest_by(deadline).await?,
+        };
         let reached = self.applied.reach(newest, deadline).await;
         reached.map_err(|applied| CacheError::Overloaded {
             reason: format!("the watch cache is at {applied} and the store at {newest}"),

@@ -18,6 +18,8 @@ pub(crate) enum Reading {
     Well,
     /// It is answered as it was long ago.
     Restored,
+    /// The past is forgotten whenever it is asked for.
+    Forgetful,
     /// It is answered, but not before others had their turn.
     Slow,
     /// It is not answered while this lasts.
@@ -129,6 +131,13 @@ impl FaultyStore {
                     return Err(ReadError::Unavailable { reason });
                 }
                 Reading::Well | Reading::GoneFor(_) => return self.inner.read(read).await,
+                Reading::Forgetful => {
+                    if let Some(at) = read.at {
+                        let forgotten = self.inner.compact(at.next()).await;
+                        forgotten.expect("memory can be forgotten");
+                    }
+                    return self.inner.read(read).await;
+                }
                 Reading::Restored => return self.inner.read(read.at(Revision::new(1))).await,
                 Reading::Slow => {
                     tokio::task::yield_now().await;

@@ -1,11 +1,15 @@
 //! What goes on from memory, who is told that it is old, and how it ends.
 
+use std::sync::Arc;
+
+use listwatch_server::Settings;
+use listwatch_store::Store;
 use serde_json::json;
 
 use super::{Scene, create};
 use crate::{
     faulty_store::{Faults, Following, Reading, Writing},
-    running::{CONFIG_MAPS, within},
+    running::{CONFIG_MAPS, start_on, within},
 };
 
 const FOLLOWING: &str = "listwatch_watch_cache_following";
@@ -76,6 +80,25 @@ async fn open_watches_go_on_when_the_store_comes_back_and_miss_nothing() {
     events.shows(&["ADDED c", "MODIFIED a", "DELETED b"]).await;
     assert_eq!(scene.readiness(200).await, "ok");
     assert_eq!(scene.server.get(CONFIG_MAPS).await.item_names(), ["a", "c"]);
+}
+
+#[tokio::test]
+async fn a_server_that_was_just_started_has_the_recent_past_in_memory() {
+    let scene = Scene::new().await;
+    let store = Arc::clone(&scene.store) as Arc<dyn Store>;
+    let again = start_on(store, Settings::default()).await;
+    scene.store.set(Faults::GONE);
+    let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", scene.a);
+    let mut watches = Vec::new();
+    for _ in 0..50 {
+        let mut events = again.watch(&path).await;
+        events.shows(&["ADDED b"]).await;
+        watches.push(events);
+    }
+    assert_eq!(scene.store.cursors_max(), 2, "one for each server");
+    let exact = format!("resourceVersion={}&resourceVersionMatch=Exact", scene.a);
+    let list = again.get(&format!("{CONFIG_MAPS}?{exact}")).await;
+    assert_eq!(list.item_names(), ["a"]);
 }
 
 #[tokio::test]

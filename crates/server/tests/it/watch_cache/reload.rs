@@ -147,6 +147,26 @@ async fn a_reload_that_fails_halfway_is_repeated_without_a_gap_or_a_repetition()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_start_ends_on_a_store_that_forgets_faster_than_it_is_read() {
+    let scene = Scene::new().await;
+    for number in 0..20 {
+        scene.put_thing(&number.to_string()).await;
+    }
+    scene.store.set(Faults {
+        reading: Reading::Forgetful,
+        ..Faults::NONE
+    });
+    let shared = Arc::clone(&scene.store) as Arc<dyn Store>;
+    let limits = CacheLimits::default();
+    let caches = WatchCaches::start(shared, layouts(), limits, Random::seeded(1));
+    let caches = within(caches).await.unwrap();
+    let things = caches.kind(THINGS).unwrap();
+    assert_eq!(things.latest().len(), 20);
+    let next = scene.put_thing("next").await;
+    assert_eq!(things.at_least(next).await.unwrap().len(), 21);
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_bookmark_tells_of_a_place_in_the_middle_of_what_was_missed() {
     let scene = Scene::new().await;
     scene.put_thing("a").await;
