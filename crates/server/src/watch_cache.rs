@@ -11,6 +11,7 @@ mod fanout;
 mod feed;
 mod feeder;
 mod freshness;
+mod heartbeat;
 mod history;
 mod interest;
 mod journal;

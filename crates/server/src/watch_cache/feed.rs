@@ -79,8 +79,8 @@ impl Feed {
         });
     }
 
-    /// The store has forgotten what comes next. Everything is about to be read anew, which is also
-    /// how caches are filled in the first place.
+    /// What comes next does not come, or the store has forgotten it. To caches that are being
+    /// filled that is nothing new.
     pub(super) fn fell_behind(&self, reason: &str) {
         if self.is_following() {
             self.lost(reason);
@@ -94,6 +94,9 @@ impl Feed {
 
     /// The caches have come to where the store is, and go on with it.
     pub(super) fn found(&self) {
+        if self.is_following() {
+            return;
+        }
         let FeedStats { state, reloads, .. } = self.stats();
         if let FeedState::Stale { since, .. } = state {
             let seconds = since.elapsed().as_secs_f64();

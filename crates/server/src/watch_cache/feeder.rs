@@ -12,8 +12,8 @@ use tokio::{
 };
 
 use super::{
-    CacheError, CacheLimits, fanout::Wake, kind_cache::KindCache, kind_layout::KindLayout,
-    kind_writer::KindWriter, origin::Origin,
+    CacheError, CacheLimits, fanout::Wake, heartbeat::Heartbeat, kind_cache::KindCache,
+    kind_layout::KindLayout, kind_writer::KindWriter, origin::Origin,
 };
 use crate::random::Random;
 
@@ -174,25 +174,59 @@ impl Feeder {
             true => None,
             false => Some(self.newest().await?),
         };
+        let mut heartbeat = Heartbeat::new(&self.origin);
         let mut trim = tokio::time::interval(TRIM_INTERVAL);
         trim.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let has_caught_up = missing.is_some_and(|newest| newest <= self.origin.applied.get());
+            let is_even = missing.is_some_and(|newest| newest <= self.origin.applied.get());
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
                     Some(command) => self.obey(command).await,
                     None => return Ok(Stopped),
                 },
-                batch = changes.next() => self.apply(batch?),
-                // Not before the cursor has nothing to say, not even that it is broken.
-                () = ready(()), if has_caught_up => {
-                    missing = None;
-                    self.pause = RETRY_PAUSE.0;
-                    self.origin.feed.found();
+                batch = changes.next() => {
+                    self.apply(batch?);
+                    missing = self.still_missing(missing);
                 }
+                // Not before the cursor has nothing to say, not even that it is broken.
+                () = ready(()), if is_even => missing = self.still_missing(missing),
+                answer = heartbeat.next() => missing = self.judge(missing, answer),
                 _ = trim.tick() => self.trim(),
             }
+        }
+    }
+
+    /// What of it has not come. When nothing is missing any more, the store is followed.
+    fn still_missing(&mut self, missing: Option<Revision>) -> Option<Revision> {
+        let newest = missing?;
+        if newest <= self.origin.applied.get() {
+            self.pause = RETRY_PAUSE.0;
+            self.origin.feed.found();
+            return None;
+        }
+        missing
+    }
+
+    /// Notes what is missing, now that the store has told its newest revision, or could not.
+    fn judge(
+        &self,
+        missing: Option<Revision>,
+        answer: Result<Revision, CacheError>,
+    ) -> Option<Revision> {
+        match (missing, answer) {
+            (_, Err(error)) => {
+                self.origin.feed.lost(&error.to_string());
+                missing
+            }
+            // It had a whole beat to come.
+            (Some(missing), Ok(newest)) => {
+                let applied = self.origin.applied.get();
+                let reason = format!("the watch cache is at {applied} and the store at {newest}");
+                self.origin.feed.fell_behind(&reason);
+                Some(missing)
+            }
+            (None, Ok(newest)) => Some(newest),
         }
     }
 

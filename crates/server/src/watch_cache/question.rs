@@ -57,9 +57,14 @@ impl NewestQuestion {
         }
     }
 
+    /// Whether the store has ever taken its time to answer.
+    pub(super) fn takes_time(&self) -> bool {
+        self.takes_time.load(Ordering::Relaxed)
+    }
+
     /// The answer of a store that needs no waiting for it.
     pub(super) fn ask_at_once(&self) -> Option<Answer> {
-        if self.takes_time.load(Ordering::Relaxed) {
+        if self.takes_time() {
             return None;
         }
         let mut read = self.store.read(Read::revision_only());

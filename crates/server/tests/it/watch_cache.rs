@@ -3,6 +3,7 @@
 mod concurrency;
 mod contract;
 mod gated_store;
+mod heartbeat;
 mod model;
 mod reload;
 mod scenario;

@@ -19,15 +19,15 @@ const NOT_FOLLOWED: Faults = Faults {
     ..Faults::NONE
 };
 
-struct Scene {
-    store: Arc<FaultyStore>,
-    caches: WatchCaches,
-    things: KindCache,
+pub(super) struct Scene {
+    pub(super) store: Arc<FaultyStore>,
+    pub(super) caches: WatchCaches,
+    pub(super) things: KindCache,
     others: KindCache,
 }
 
 impl Scene {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let store = FaultyStore::new();
         let shared = Arc::clone(&store) as Arc<dyn Store>;
         let limits = CacheLimits::default();
@@ -47,7 +47,7 @@ impl Scene {
         self.store.commit(commit).await.unwrap()
     }
 
-    async fn put_thing(&self, name: &str) -> Revision {
+    pub(super) async fn put_thing(&self, name: &str) -> Revision {
         let key = format!("{THINGS}default/{name}");
         self.write(&key, Write::put(Thing::default().bytes())).await
     }
@@ -73,7 +73,7 @@ impl Scene {
         .await;
     }
 
-    async fn follows(&self) {
+    pub(super) async fn follows(&self) {
         within(async {
             while self.caches.feed().state != FeedState::Following {
                 tokio::time::sleep(std::time::Duration::from_millis(10)).await;
