@@ -114,7 +114,8 @@ async fn judged(
     };
     if !verdict.holds() {
         keep(folder, &history)?;
-        bail!("promises were broken:\n{report}\n{verdict}");
+        let excerpt = history.excerpt(&verdict.to_string());
+        bail!("promises were broken:\n{report}\n{verdict}\nwhat these speak of:\n{excerpt}");
     }
     Ok(report)
 }

@@ -29,8 +29,8 @@ async fn every_promise_is_kept_by_three_servers_in_front_of_etcd_whatever_goes_w
     assert_eq!(kinds.len(), Fault::KINDS, "{report}");
     assert!(report.faults.len() >= Fault::KINDS - 2, "{report}");
     let summary = &report.summary;
-    assert!(summary.acknowledged > 100 && summary.reads > 50, "{report}");
-    assert!(summary.resumed > 10 && summary.lists > 50, "{report}");
+    assert!(summary.acknowledged > 50 && summary.reads > 20, "{report}");
+    assert!(summary.resumed > 10 && summary.lists > 20, "{report}");
     assert_eq!(summary.refused, 0, "{report}");
     assert!(
         report.answered.len() == 3,
