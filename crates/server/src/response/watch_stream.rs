@@ -78,6 +78,8 @@ pub(crate) struct WatchStream {
     columns: ColumnDefinitions,
     /// The revision that the client was last told of by a bookmark, or began at.
     told: Revision,
+    /// The revision of the last event that was sent.
+    sent: Revision,
     next_bookmark: Instant,
     silence: Silence,
 }
@@ -119,6 +121,7 @@ impl WatchStream {
             metrics,
             columns,
             told,
+            sent: Revision::ZERO,
             next_bookmark,
             silence: Silence::Unbroken,
         }
@@ -205,7 +208,11 @@ impl WatchStream {
                 batch = self.watcher.next(CHUNK_BYTES) => Woken::Events(batch),
             };
             let frames = match woken {
-                Woken::Events(Ok(batch)) => self.event_frames(&batch),
+                Woken::Events(Ok(batch)) => {
+                    let last = batch.events.last().map(|event| event.event.revision());
+                    self.sent = last.unwrap_or(self.sent);
+                    self.event_frames(&batch)
+                }
                 Woken::Events(Err(error)) => self.failed(&error),
                 Woken::Time if wakes_at < self.plan.deadline => self.due_bookmark(),
                 Woken::Time | Woken::End => return self.last_bookmark(),
@@ -262,11 +269,13 @@ impl WatchStream {
             .frame(*event_type, (object, version), (columns, now), buffer);
     }
 
-    /// A bookmark, if it tells the client anything that it does not know.
+    /// A bookmark, if it tells the client anything that it does not know. In the middle of a
+    /// difference it would go back behind events that have been sent.
     fn due_bookmark(&mut self) -> Option<Bytes> {
         self.next_bookmark = Instant::now() + self.plan.bookmark_interval;
         let position = self.watcher.position();
-        if self.plan.bookmarks == Bookmarks::Off || position <= self.told {
+        let tells_nothing = position <= self.told || position < self.sent;
+        if self.plan.bookmarks == Bookmarks::Off || tells_nothing {
             return None;
         }
         let mut buffer = Vec::new();
