@@ -63,6 +63,17 @@ async fn churn(stage: &mut Stage<'_>, connections: usize) -> Result<()> {
         found.bar(Bar::Better(5.0));
     }
     note(stage, &name, &driven, (events, &tally));
+    if let Some(refusal) = &driven.refusal {
+        stage.note(format!(
+            "{name}: the first write that failed got `{refusal}`"
+        ));
+    }
+    if tally.ended() > 0 {
+        stage.note(format!(
+            "{name}: the server ended {} watches",
+            tally.ended()
+        ));
+    }
     stage.cpu(format!("{name}: CPU per write"), spent, driven.granted);
     Ok(())
 }

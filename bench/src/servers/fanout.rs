@@ -53,8 +53,10 @@ pub(crate) struct Round {
 
 /// What came of it.
 pub(crate) struct Fanned {
-    /// Events that came, which are all that should have.
+    /// Events that came.
     pub(crate) events: u64,
+    /// Events that should have come.
+    expected: u64,
     /// From the first request to the last event.
     pub(crate) elapsed: Duration,
     /// CPU time.
@@ -91,8 +93,10 @@ pub(crate) async fn measure_stalled(stage: &mut Stage<'_>) -> Result<()> {
             updates,
             pace: Pace::PerSecond(stage.sizes.rate),
         };
-        let slow = run(stage, &pods, round).await?.tally.latency.quantile(0.99);
+        let fanned = run(stage, &pods, round).await?;
+        let slow = fanned.tally.latency.quantile(0.99);
         let name = format!("{watchers} watches beside {stalled} that are stalled");
+        fanned.note_losses(stage, &name);
         stage.findings.time(format!("{name}: p99"), slow);
         let before = *alone.get_or_insert(slow);
         if stalled > 0 {
@@ -118,6 +122,7 @@ async fn fast(stage: &mut Stage<'_>, pods: &Pods, watchers: u64, interest: Inter
     };
     let fanned = run(stage, pods, round).await?;
     let name = interest.name(watchers);
+    fanned.note_losses(stage, &name);
     let rate = fanned.events as f64 / fanned.elapsed.as_secs_f64();
     stage
         .findings
@@ -160,6 +165,7 @@ async fn paced(stage: &mut Stage<'_>, pods: &Pods, watchers: u64) -> Result<()> 
     };
     let fanned = run(stage, pods, round).await?;
     let name = format!("{}, {rate:.0} updates/s", Interest::All.name(watchers));
+    fanned.note_losses(stage, &name);
     let latency = &fanned.tally.latency;
     let found = &mut stage.findings;
     found.time(format!("{name}: p50"), latency.quantile(0.5));
@@ -171,7 +177,7 @@ async fn paced(stage: &mut Stage<'_>, pods: &Pods, watchers: u64) -> Result<()> 
     Ok(())
 }
 
-/// Opens the watches, writes, and waits until every event has come.
+/// Opens the watches, writes, and waits until every event has come or none comes any more.
 pub(crate) async fn run(stage: &Stage<'_>, pods: &Pods, round: Round) -> Result<Fanned> {
     let endpoint = &stage.running.endpoint;
     let tally = Tally::new(round.updates);
@@ -197,9 +203,10 @@ pub(crate) async fn run(stage: &Stage<'_>, pods: &Pods, round: Round) -> Result<
     let events = tally.reach(expected).await;
     let spent = meter.stop()?;
     drop(open);
-    ensure!(events == expected, "{events} events of {expected} came");
+    ensure!(events > 0, "no event of {expected} came");
     Ok(Fanned {
         events,
+        expected,
         elapsed: tally.last_event_after(begun),
         spent,
         tally,
@@ -214,6 +221,19 @@ async fn open(endpoint: &Endpoint, tally: &Arc<Tally>, round: Round) -> Result<W
     let paths = (0..round.watchers).map(|watcher| round.interest.path(&path, watcher));
     open.open(endpoint, tally, paths).await?;
     Ok(open)
+}
+
+impl Fanned {
+    /// Tells what did not come; a client that resumed would have seen it later.
+    fn note_losses(&self, stage: &mut Stage<'_>, name: &str) {
+        let (events, expected, ended) = (self.events, self.expected, self.tally.ended());
+        if events < expected {
+            let ended = format!("the server ended {ended} watches");
+            stage.note(format!(
+                "{name}: {events} events of {expected} came, {ended}"
+            ));
+        }
+    }
 }
 
 impl Interest {

@@ -54,6 +54,8 @@ pub(crate) struct Findings {
     pub(crate) measures: Vec<Measure>,
     /// What is plotted.
     pub(crate) points: Vec<Point>,
+    /// What a reader should know beside the numbers, each a sentence without its end.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Findings {

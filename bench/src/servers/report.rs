@@ -62,6 +62,9 @@ impl Section {
             let _ = writeln!(text, "| {scenario} | {} |", cells.join(" | "));
         }
         for outcome in &self.outcomes {
+            for note in &outcome.findings.notes {
+                let _ = writeln!(text, "\n{}: {note}.", outcome.name);
+            }
             if let Some(failure) = &outcome.failure {
                 let _ = writeln!(text, "\n{} did not go on: {failure}", outcome.name);
             }

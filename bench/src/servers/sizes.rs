@@ -10,8 +10,8 @@ pub(crate) struct Sizes {
     /// Pods that are listed
     #[arg(long, default_value_t = 10_000)]
     pub(crate) objects: u64,
-    /// Bytes of a pod as it is sent; a server adds its own
-    #[arg(long, default_value_t = 3_500)]
+    /// Bytes of a pod as it is sent; a server adds as many of its own
+    #[arg(long, default_value_t = 2_000)]
     pub(crate) object_bytes: usize,
     /// Seconds for which a load goes on
     #[arg(long, default_value_t = 3.0)]
@@ -56,7 +56,7 @@ impl Sizes {
     pub(crate) fn quick() -> Self {
         Self {
             objects: 200,
-            object_bytes: 3_500,
+            object_bytes: 2_000,
             seconds: 0.1,
             connections: vec![1, 8],
             watchers: vec![1, 20],

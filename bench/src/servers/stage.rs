@@ -45,6 +45,11 @@ impl Stage<'_> {
         self.running.resources().is_known()
     }
 
+    /// Tells a reader something that is no number.
+    pub(crate) fn note(&mut self, note: String) {
+        self.findings.notes.push(note);
+    }
+
     /// Notes the CPU time of one of `count` things, where it is known.
     pub(crate) fn cpu(
         &mut self,

@@ -43,6 +43,7 @@ async fn a_quick_run_goes_through_every_scenario_and_writes_it_down() {
         let rows = table.map_or(0, |(_, table)| rows(table));
         assert_eq!(rows > 0, expected, "{rows} rows of {group:?}:\n{text}");
     }
+    assert!(!text.contains(" came, "), "events were lost:\n{text}");
     assert!(text.contains("The peer is missing: it was not asked for."));
     assert!(folder.path().join("benchmarks-growth.svg").exists());
 }

@@ -31,7 +31,7 @@ const MARK_DIGITS: usize = 8;
 /// Watches that are opened at one time.
 const OPENING: usize = 32;
 /// How long no event may come before the rest counts as lost.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is looked whether all have come.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -91,6 +91,11 @@ impl Tally {
     /// Watches that were told 410 or another error, in the answer or in the stream.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Watches that the server has ended.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
     }
 
     /// Bookmarks of all watches.
