@@ -3,6 +3,7 @@
 //! Each client is a program that gets a server of its own and may ask for its restart.
 
 mod console;
+mod kube_apiserver;
 mod program;
 mod replicas;
 mod server;
@@ -31,7 +32,7 @@ pub(crate) struct Client {
 /// So little history that a client can come back too late.
 const LITTLE_HISTORY: &[&str] = &["--history-bytes", "1000000"];
 
-/// All of them, the widest first.
+/// All that every change must pass, the widest first.
 pub(crate) const CLIENTS: [Client; 7] = [
     Client {
         name: "kubectl",
@@ -94,6 +95,14 @@ pub(crate) const CLIENTS: [Client; 7] = [
     },
 ];
 
+/// Those that need what no registry offers ready-made, and run only when named.
+const ON_REQUEST: [Client; 1] = [Client {
+    name: "kube_apiserver",
+    toolchain: &["python3", "go"],
+    install: || tools::build_go("etcd"),
+    run: kube_apiserver::run,
+}];
+
 /// Runs scripts on client-go's informer and on ours: those written by hand, and random ones.
 fn compare_informers() -> Result<()> {
     let written: &[&str] = &[];
@@ -112,7 +121,7 @@ fn compare_informers() -> Result<()> {
     Ok(())
 }
 
-/// Runs the clients named, or all.
+/// Runs the clients named, or all but those on request.
 pub(crate) fn run(names: &[String]) -> Result<()> {
     let clients = select(names)?;
     let mut progress = Progress::default();
@@ -124,15 +133,21 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The clients named, or all.
+/// The clients named, or all but those on request.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Client>> {
     if names.is_empty() {
         return Ok(CLIENTS.iter().collect());
     }
     let find = |name: &String| {
-        let known = || CLIENTS.map(|client| client.name).join(", ");
-        let found = CLIENTS.iter().find(|client| client.name == name);
-        found.with_context(|| format!("there is no client `{name}`; there are {}", known()))
+        let mut all = CLIENTS.iter().chain(&ON_REQUEST);
+        let known = all.clone().map(|client| client.name).collect::<Vec<_>>();
+        let found = all.find(|client| client.name == name);
+        found.with_context(|| {
+            format!(
+                "there is no client `{name}`; there are {}",
+                known.join(", ")
+            )
+        })
     };
     names.iter().map(find).collect()
 }

@@ -1,10 +1,12 @@
 //! Changes an object, then judges it.
 //!
-//! So far little: namespaces get what they always have, and content lives in namespaces that exist
-//! and are not being deleted. Defaults of all kinds, custom schemas and webhooks join here.
+//! So far little: namespaces get what they always have, content lives in namespaces that exist and
+//! are not being deleted, and what would bring down a neighbour is refused. Defaults of all kinds, custom schemas and webhooks join here.
 
 mod defaults;
+mod judge;
 mod namespace_lifecycle;
 
 pub(crate) use defaults::{apply_defaults, begin_life};
+pub(crate) use judge::judge;
 pub(crate) use namespace_lifecycle::{namespace_accepts, refuse_to_delete};

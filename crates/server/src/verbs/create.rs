@@ -127,12 +127,12 @@ pub(super) fn prepare(
     admission::begin_life(definition, object);
 }
 
-/// Refuses a new object whose metadata breaks the rules of its kind.
+/// Refuses a new object that breaks the rules of its kind.
 pub(super) fn check(request: &ResourceRequest, object: &Value) -> Result<(), Status> {
-    let errors = request
-        .definition
-        .metadata_rules()
-        .check_create(&object["metadata"]);
+    let definition = &request.definition;
+    let rules = definition.metadata_rules();
+    let mut errors = rules.check_create(&object["metadata"]);
+    errors.extend(admission::judge(definition, object));
     if errors.is_empty() {
         return Ok(());
     }

@@ -105,7 +105,8 @@ pub(super) fn settle(
     let version = current.revision.to_string();
     metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
     let rules = definition.metadata_rules();
-    let errors = rules.check_update(&next["metadata"], &current.object["metadata"]);
+    let mut errors = rules.check_update(&next["metadata"], &current.object["metadata"]);
+    errors.extend(admission::judge(definition, &next));
     if !errors.is_empty() {
         let name = request.object_name();
         return Err(Status::invalid(request.group_kind(), name, &errors));

@@ -309,3 +309,20 @@ fn delete_options_may_come_from_any_version() {
     }
     assert!(decode("example.com/v1").is_err());
 }
+
+#[test]
+fn bytes_in_several_lines_are_kept_in_one() {
+    let secret = |text: &str| {
+        let body =
+            json!({"kind": "Secret", "apiVersion": "v1", "metadata": {}, "data": {"a": text}});
+        let (object, _) = decode(("", "v1", "secrets"), body)?;
+        Ok::<_, String>(object["data"]["a"].clone())
+    };
+    assert_eq!(secret("aGVs\r\nbG8=\n"), Ok(json!("aGVsbG8=")));
+    assert_eq!(secret("aGVsbG9="), Ok(json!("aGVsbG8=")));
+    let refusal = secret("aGVs\nb*8=").unwrap_err();
+    assert!(
+        refusal.ends_with("illegal base64 data at input byte 6"),
+        "{refusal}"
+    );
+}

@@ -4,7 +4,8 @@
 use std::mem;
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD};
 use listwatch_api::json::type_word;
 use listwatch_api::schema::{Field, ObjectType, Presence, Schema, Shape, TypeId};
 use serde_json::{Map, Number, Value};
@@ -171,7 +172,7 @@ impl Walk<'_> {
             (Shape::Int32 | Shape::Int64, Value::Number(number)) => {
                 self.integer(shape, number, trail)
             }
-            (Shape::Bytes, Value::String(text)) => check_base64(text),
+            (Shape::Bytes, Value::String(text)) => replace_base64(text),
             (Shape::Time, value) => replace_time(value, Precision::Seconds),
             (Shape::MicroTime, value) => replace_time(value, Precision::Microseconds),
             (Shape::Quantity, value) => replace_quantity(value),
@@ -292,12 +293,24 @@ fn zero(schema: &Schema, shape: &Shape) -> Value {
     }
 }
 
-fn check_base64(text: &str) -> Result<(), String> {
-    if STANDARD.decode(text).is_ok() {
+/// Takes what Go takes: also in lines, and with bits at the end that mean nothing.
+const AS_GO_READS_IT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+fn replace_base64(text: &mut String) -> Result<(), String> {
+    if STANDARD.decode(&*text).is_ok() {
         return Ok(());
     }
-    let alphabet = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    let wrong = text.bytes().position(|byte| !alphabet(byte));
+    let in_one_line = text.replace(['\r', '\n'], "");
+    if let Ok(bytes) = AS_GO_READS_IT.decode(in_one_line) {
+        *text = STANDARD.encode(bytes);
+        return Ok(());
+    }
+    let may_be_there =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'\r' | b'\n');
+    let wrong = text.bytes().position(|byte| !may_be_there(byte));
     let offset = wrong.unwrap_or(text.len());
     Err(format!("illegal base64 data at input byte {offset}"))
 }
