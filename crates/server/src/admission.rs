@@ -1,7 +1,8 @@
 //! Changes an object, then judges it.
 //!
 //! So far little: namespaces get what they always have, content lives in namespaces that exist and
-//! are not being deleted, and what would bring down a neighbour is refused. Defaults of all kinds, custom schemas and webhooks join here.
+//! are not being deleted, and what would bring down a neighbour is refused. Defaults of all kinds,
+//! custom schemas and webhooks join here.
 
 mod defaults;
 mod judge;
