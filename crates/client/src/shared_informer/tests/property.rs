@@ -53,6 +53,8 @@ struct Run {
     /// What the source holds.
     source: BTreeMap<&'static str, u64>,
     version: u64,
+    /// How many were fed.
+    bookmarks: usize,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -132,6 +134,7 @@ impl Run {
             removed: Vec::new(),
             source: BTreeMap::new(),
             version: 1,
+            bookmarks: 0,
         }
     }
 
@@ -139,7 +142,7 @@ impl Run {
         match step {
             Step::Change(key, verb) => self.change(KEYS[key], verb).await,
             Step::Relist { fresh, kept } => self.relist(fresh, kept).await,
-            Step::Bookmark => self.world.feed(&format!("!{}", self.version)).await,
+            Step::Bookmark => self.bookmark().await,
             Step::Burst => self.burst().await,
             Step::Join(bound) => self.join(bound),
             Step::Leave(handler) => self.leave(handler).await,
@@ -147,6 +150,11 @@ impl Run {
             Step::Settle => settled().await,
         }
         self.check_bounds();
+    }
+
+    async fn bookmark(&mut self) {
+        self.bookmarks += 1;
+        self.world.feed(&format!("!{}", self.version)).await;
     }
 
     async fn change(&mut self, key: &'static str, verb: Verb) {
@@ -204,17 +212,21 @@ impl Run {
 
     /// Reads for those who hold up the cache, until nobody does.
     async fn drain_blocking(&mut self) {
-        loop {
+        self.drain(|handler| matches!(handler.bound, Bound::Block(_)))
+            .await;
+    }
+
+    /// Reads until nothing comes any more. A bookmark is read too and tells nothing, so one
+    /// silence for each of them proves nothing.
+    async fn drain(&mut self, wanted: impl Fn(&Folding) -> bool) {
+        let mut silences = 0;
+        while silences <= self.bookmarks {
             settled().await;
             let mut read = 0;
-            for handler in &mut self.handlers {
-                if matches!(handler.bound, Bound::Block(_)) {
-                    read += handler.read(usize::MAX).await;
-                }
+            for handler in self.handlers.iter_mut().filter(|handler| wanted(handler)) {
+                read += handler.read(usize::MAX).await;
             }
-            if read == 0 {
-                return;
-            }
+            silences = if read == 0 { silences + 1 } else { 0 };
         }
     }
 
@@ -270,16 +282,7 @@ impl Run {
     }
 
     async fn finish(mut self) {
-        loop {
-            settled().await;
-            let mut read = 0;
-            for handler in &mut self.handlers {
-                read += handler.read(usize::MAX).await;
-            }
-            if read == 0 {
-                break;
-            }
-        }
+        self.drain(|_| true).await;
         let cached = folded(&self.world.informer.cache().snapshot());
         let source = self.source.iter().map(|(key, at)| ((*key).to_owned(), *at));
         assert_eq!(cached, source.collect());
