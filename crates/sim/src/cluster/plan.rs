@@ -126,12 +126,11 @@ impl ClusterPlan {
         let selections = KIND.selections(&mut random);
         let select =
             |random: &mut fastrand::Rng| selections[random.usize(..selections.len())].clone();
-        let clients = |count: usize| 0..count;
         Self {
             seed,
             duration,
             faults,
-            writers: clients(WRITERS)
+            writers: (0..WRITERS)
                 .map(|_| {
                     steps(
                         duration,
@@ -141,14 +140,14 @@ impl ClusterPlan {
                     )
                 })
                 .collect(),
-            listers: clients(LISTERS)
+            listers: (0..LISTERS)
                 .map(|_| {
                     steps(duration, LISTER_PAUSE_MAX, random.fork(), |random| {
                         ListerAction::random(select(random), random)
                     })
                 })
                 .collect(),
-            probers: clients(PROBERS)
+            probers: (0..PROBERS)
                 .map(|_| {
                     steps(duration, PROBER_PAUSE_MAX, random.fork(), |random| {
                         ProberAction::random(select(random), random)
