@@ -109,11 +109,12 @@ pub(crate) async fn run(plan: &Plan) -> Result<()> {
         };
         print(&section.markdown());
         document.sections.push(section);
+        // After each group, so that a run that is broken off leaves what it has found.
+        if let Some(file) = &plan.write {
+            document.write(file)?;
+        }
     }
     print(&document.cost());
-    if let Some(file) = &plan.write {
-        document.write(file)?;
-    }
     match document.sections.iter().find_map(Section::ours_failed) {
         Some(failure) => bail!("ours did not do what it was asked: {failure}"),
         None => Ok(()),

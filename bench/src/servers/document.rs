@@ -1,6 +1,11 @@
 //! The part of a document that a run writes, and the drawing beside it.
 
-use std::{fmt::Write as _, fs::File, io::Write as _, path::Path};
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{ErrorKind, Write as _},
+    path::Path,
+};
 
 use anyhow::{Context, Result};
 
@@ -63,9 +68,10 @@ impl Document {
 
     /// Replaces the marked part of the document, and the drawing if there is one to make.
     pub(crate) fn write(&self, file: &Path) -> Result<()> {
-        let name = file.display();
-        let document = std::fs::read_to_string(file);
-        let document = document.with_context(|| format!("cannot read {name}"))?;
+        let document = match std::fs::read_to_string(file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            read => read.with_context(|| format!("cannot read {}", file.display()))?,
+        };
         let mut text = format!("{}\n\n{}\n", self.preface, NOTES);
         for section in &self.sections {
             let _ = writeln!(text, "\n{}", section.markdown().trim_end());

@@ -23,7 +23,6 @@ async fn a_quick_run_goes_through_every_scenario_and_writes_it_down() {
     let server = server.await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("benchmarks.md");
-    std::fs::File::create(&file).unwrap();
     let ours = format!(
         "url=http://{},pids={}",
         server.address(),
