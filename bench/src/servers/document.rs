@@ -100,9 +100,9 @@ const NOTES: &str = "\
 *ours* keeps its objects in the embedded store and syncs every write before it answers, as etcd \
 does below kube-apiserver. Each group of scenarios starts each server anew, ours then theirs, on \
 the same machine and the same requests. CPU and memory are those of the server and its store \
-together, from `/proc`. kube-apiserver is spoken to over TLS and ours is not, since it has none \
-yet: some of the distance is TLS. *times better* is more work or less cost; a bar says what is \
-wanted.";
+together, from `/proc`; the CPU of an event includes its share of the write. kube-apiserver is \
+spoken to over TLS and ours is not, since it has none yet: some of the distance is TLS. *times \
+better* is more work or less cost; a bar says what is wanted.";
 
 fn create(file: &Path, text: &str) -> Result<()> {
     let written = File::create(file).and_then(|mut it| it.write_all(text.as_bytes()));
