@@ -129,8 +129,8 @@ impl<'a> Case<'a> {
     fn of(history: &'a History, model: &'a Model) -> Self {
         let watches = history.watches.iter().enumerate();
         let streams = watches.map(|(number, watch)| {
-            let gaps = history.gaps_of(watch.answerer).collect();
-            Stream::of(number, watch, model, gaps)
+            let gaps = history.gaps.iter().filter(|gap| gap.concerns(watch));
+            Stream::of(number, watch, model, gaps.copied().collect())
         });
         Self {
             history,

@@ -83,9 +83,18 @@ pub struct Gap {
     pub after: ResourceVersion,
     /// The last version in it.
     pub through: ResourceVersion,
+    /// When that life of the server began which missed them; others may have seen them.
+    pub since: Moment,
+    /// When it had ended.
+    pub until: Moment,
 }
 
 impl Gap {
+    /// Whether a stream is one of the life of the server that missed something.
+    pub fn concerns(&self, watch: &Watch) -> bool {
+        self.answerer == watch.answerer && self.since <= watch.began && watch.began < self.until
+    }
+
     /// Whether what happened at this version was missed.
     pub fn holds(&self, version: ResourceVersion) -> bool {
         self.after < version && version <= self.through

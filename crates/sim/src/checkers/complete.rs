@@ -85,7 +85,7 @@ mod tests {
     use crate::history::script::{
         Script, added, after, bookmark, deleted, drained, initial_end, modified, object, state,
     };
-    use crate::history::{Answerer, Bookmarks, Frame, WriteRequest};
+    use crate::history::{Answerer, Bookmarks, Frame, Moment, WriteRequest};
     use crate::selection::{LabelCondition, Selection};
 
     #[test]
@@ -215,6 +215,17 @@ mod tests {
         let frames = [deleted("a/y", 2, 3), modified("a/x", 5)];
         script.watch(after(2), frames).ending = drained(6);
         assert_broken("complete", &script, "ADDED a/z @6");
+    }
+
+    #[test]
+    fn what_a_later_life_of_the_server_missed_an_earlier_one_must_tell() {
+        let mut script = missed();
+        script.history.gaps[0].since = script.tick();
+        let frames = [deleted("a/y", 2, 3), modified("a/x", 5), added("a/z", 6)];
+        let watch = script.watch(after(2), frames);
+        watch.began = Moment(0);
+        watch.ending = drained(6);
+        assert_broken("resumable", &script, "MODIFIED a/x @3");
     }
 
     #[test]

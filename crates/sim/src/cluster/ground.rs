@@ -3,7 +3,6 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::Context;
-use listwatch_api::ResourceVersion;
 use listwatch_etcd::{
     Settings,
     testing::{Cluster, Program},
@@ -17,7 +16,7 @@ use super::{
 };
 use crate::{
     client::{Client, Collection, ListOptions},
-    history::{Answerer, Gap},
+    history::{Answerer, Gap, Moment},
 };
 
 /// How long a client waits for an answer before it goes to the next server.
@@ -62,7 +61,7 @@ impl Ground {
                 lines.push(line);
             }
             let mut server = Server::new(number, binary, lines, folder)?;
-            server.start()?;
+            server.start(Moment(0))?;
             servers.push(server);
         }
         let ground = Self {
@@ -178,21 +177,16 @@ impl Ground {
     }
 
     /// Starts servers again that have ended by themselves.
-    pub(super) fn tend(&mut self) -> anyhow::Result<()> {
-        self.servers.iter_mut().try_for_each(Server::tend)
+    pub(super) fn tend(&mut self, now: Moment) -> anyhow::Result<()> {
+        let mut servers = self.servers.iter_mut();
+        servers.try_for_each(|server| server.tend(now))
     }
 
     /// What servers say that they missed of the objects under a prefix.
     pub(super) fn gaps(&self, prefix: &str) -> Vec<Gap> {
         let servers = self.servers.iter().enumerate();
-        let gaps = servers.flat_map(|(number, server)| {
-            let gaps = server.gaps(prefix).into_iter();
-            gaps.map(move |(after, through)| Gap {
-                answerer: Answerer::Server(number),
-                after: ResourceVersion::new(after),
-                through: ResourceVersion::new(through),
-            })
-        });
+        let gaps =
+            servers.flat_map(|(number, server)| server.gaps(Answerer::Server(number), prefix));
         gaps.collect()
     }
 

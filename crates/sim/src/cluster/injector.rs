@@ -100,7 +100,7 @@ impl<'a> Injector<'a> {
 
     async fn tend_until(&mut self, moment: Instant) -> anyhow::Result<()> {
         while Instant::now() < moment {
-            self.ground.tend()?;
+            self.ground.tend(self.stage.ledger.now())?;
             sleep_until(moment.min(Instant::now() + TENDING_INTERVAL)).await;
         }
         Ok(())
@@ -215,7 +215,7 @@ impl<'a> Injector<'a> {
             Fault::IsolateMember(..) | Fault::IsolateLeader(_) => {
                 ground.set_member(victim, Passage::Open);
             }
-            Fault::KillServer(_) => ground.server(victim).start()?,
+            Fault::KillServer(_) => ground.server(victim).start(self.stage.ledger.now())?,
             Fault::PauseServer(_) => ground.server(victim).resume().await?,
             Fault::IsolateServer(..) | Fault::CompactBehindServer(..) => {
                 ground.set_server(victim, Passage::Open);
@@ -241,7 +241,7 @@ impl<'a> Injector<'a> {
             self.ground.start_member(member)?;
         }
         for server in 0..SERVERS {
-            self.ground.server(server).start()?;
+            self.ground.server(server).start(self.stage.ledger.now())?;
         }
         Ok(())
     }

@@ -2,19 +2,27 @@
 
 use std::{
     fs::File,
+    io::Write as _,
     net::TcpListener,
     path::{Path, PathBuf},
     process::Stdio,
 };
 
 use anyhow::Context;
+use listwatch_api::ResourceVersion;
 use tokio::process::{Child, Command};
 
 use super::line::Line;
-use crate::target::signal;
+use crate::{
+    history::{Answerer, Gap, Moment},
+    target::signal,
+};
 
 /// What a server logs when it tells only the difference that changes made which it had missed.
 const MISSED: &str = "only the difference is told";
+
+/// What stands in the log before each life of the server, with its number.
+const LIFE: &str = "life=";
 
 /// A server in front of etcd.
 pub(super) struct Server {
@@ -26,6 +34,8 @@ pub(super) struct Server {
     state: State,
     /// How often it ended though nobody had killed it.
     exits: usize,
+    /// When each of its lives began.
+    lives: Vec<Moment>,
 }
 
 enum State {
@@ -49,6 +59,7 @@ impl Server {
             log: folder.join(format!("server-{number}.log")),
             state: State::Down,
             exits: 0,
+            lives: Vec::new(),
         })
     }
 
@@ -56,12 +67,14 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    pub(super) fn start(&mut self) -> anyhow::Result<()> {
+    pub(super) fn start(&mut self, now: Moment) -> anyhow::Result<()> {
         let members = self.lines.iter();
         let members: Vec<String> = members
             .map(|line| format!("http://{}", line.address()))
             .collect();
-        let log = File::options().create(true).append(true).open(&self.log)?;
+        let mut log = File::options().create(true).append(true).open(&self.log)?;
+        writeln!(log, "{LIFE}{}", self.lives.len())?;
+        self.lives.push(now);
         let child = Command::new(&self.binary)
             .args(["serve", "--listen", &format!("127.0.0.1:{}", self.port)])
             .args(["--etcd", &members.join(","), "--bookmark-seconds", "1"])
@@ -98,13 +111,13 @@ impl Server {
     }
 
     /// Starts it again if it has ended by itself, as whoever runs a service would.
-    pub(super) fn tend(&mut self) -> anyhow::Result<()> {
+    pub(super) fn tend(&mut self, now: Moment) -> anyhow::Result<()> {
         let State::Up(child) = &mut self.state else {
             return Ok(());
         };
         if child.try_wait()?.is_some() {
             self.exits += 1;
-            self.start()?;
+            self.start(now)?;
         }
         Ok(())
     }
@@ -115,13 +128,32 @@ impl Server {
     }
 
     /// What it says that it missed of the objects under a prefix.
-    pub(super) fn gaps(&self, prefix: &str) -> Vec<(u64, u64)> {
+    pub(super) fn gaps(&self, answerer: Answerer, prefix: &str) -> Vec<Gap> {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let lines = log.lines().filter(|line| line.contains(MISSED));
-        let about = lines.filter(|line| line.contains(prefix));
-        about
-            .filter_map(|line| Some((number(line, "after=")?, number(line, "through=")?)))
-            .collect()
+        let mut life = 0;
+        let mut gaps = Vec::new();
+        for line in log.lines() {
+            life = number(line, LIFE).map_or(life, |number| usize::try_from(number).unwrap_or(0));
+            if !line.contains(MISSED) || !line.contains(prefix) {
+                continue;
+            }
+            let version = |name| number(line, name).map(ResourceVersion::new);
+            let (Some(after), Some(through)) = (version("after="), version("through=")) else {
+                continue;
+            };
+            gaps.push(Gap {
+                answerer,
+                after,
+                through,
+                since: self.lives.get(life).copied().unwrap_or_default(),
+                until: self
+                    .lives
+                    .get(life + 1)
+                    .copied()
+                    .unwrap_or(Moment(u64::MAX)),
+            });
+        }
+        gaps
     }
 
     /// The last lines that it logged.

@@ -142,6 +142,8 @@ impl Script {
             answerer: Answerer::default(),
             after: ResourceVersion::new(after),
             through: ResourceVersion::new(through),
+            since: Moment(0),
+            until: Moment(u64::MAX),
         });
     }
 
