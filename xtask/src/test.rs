@@ -62,9 +62,17 @@ fn doc() -> Result<Outcome> {
     progress::command(&mut command)
 }
 
+/// Tests at one time: more than there are cores, since many wait for real etcd and real servers.
+const TEST_THREADS: &str = "5";
+
 fn tests() -> Result<Outcome> {
     if !has_nextest() {
-        return cargo(&["test", "--workspace", "--quiet"]);
+        let mut command = Command::new("cargo");
+        command
+            .args(["test", "--workspace", "--quiet"])
+            .env("RUST_TEST_THREADS", TEST_THREADS)
+            .current_dir(workspace::root());
+        return progress::command(&mut command);
     }
     cargo(&["nextest", "run", "--workspace"])?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])
