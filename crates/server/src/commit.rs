@@ -33,7 +33,8 @@ pub(crate) use managed_fields::{
 pub(crate) use metadata::{carry_over, metadata, metadata_mut, stamp_new, text as metadata_text};
 pub(crate) use stored::{Current, Stored, unreadable};
 
-/// How long one write may take with all its retries. Then the client hears of it and may try again.
+/// How long one write may take with all its retries. Then the client hears that it may have
+/// happened.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
 
 /// What a change makes of what is stored.
@@ -164,17 +165,14 @@ impl Committer {
                     continue;
                 }
             }
-            let attempt = match plan? {
+            let writing = match plan? {
                 Plan::Keep(changed) => return Ok(changed),
-                Plan::Write(write, bytes, outcome) => {
-                    self.attempt(destination, &stored, (write, bytes, outcome))
-                }
+                Plan::Write(write, bytes, outcome) => (write, bytes, outcome),
             };
-            match timeout_at(deadline, attempt).await {
-                Err(_) => return Err(too_slow()),
-                Ok(Attempt::Done(changed)) => return Ok(changed),
-                Ok(Attempt::Failed(status)) => return Err(status),
-                Ok(Attempt::Overtaken(entry)) => {
+            match self.attempt(destination, &stored, writing, deadline).await {
+                Attempt::Done(changed) => return Ok(changed),
+                Attempt::Failed(status) => return Err(status),
+                Attempt::Overtaken(entry) => {
                     stored = Stored::decode(&destination.cache, entry);
                     trust = Trust::Fresh;
                 }
@@ -198,13 +196,12 @@ impl Committer {
         }
         let bytes = Bytes::from(object::to_canonical(object));
         let write = destination.put(bytes.clone());
-        let attempt = self.attempt(destination, &stored, (write, bytes, Outcome::Created));
+        let writing = (write, bytes, Outcome::Created);
         let deadline = Instant::now() + WRITE_TIMEOUT;
-        match timeout_at(deadline, attempt).await {
-            Err(_) => Err(too_slow()),
-            Ok(Attempt::Done(changed)) => Ok(Some(changed)),
-            Ok(Attempt::Overtaken(_)) => Ok(None),
-            Ok(Attempt::Failed(status)) => Err(status),
+        match self.attempt(destination, &stored, writing, deadline).await {
+            Attempt::Done(changed) => Ok(Some(changed)),
+            Attempt::Overtaken(_) => Ok(None),
+            Attempt::Failed(status) => Err(status),
         }
     }
 
@@ -230,6 +227,7 @@ impl Committer {
         destination: &Destination,
         stored: &Stored,
         (write, bytes, outcome): (Write, Bytes, Outcome),
+        deadline: Instant,
     ) -> Attempt {
         let revision = stored.revision();
         let done = |revision| {
@@ -244,7 +242,8 @@ impl Committer {
         }
         let condition = revision.map_or(Condition::Absent, Condition::Unchanged);
         let commit = Commit::one(destination.key.clone(), condition, write);
-        match self.store.commit(commit).await {
+        let committed = timeout_at(deadline, self.store.commit(commit)).await;
+        match committed.unwrap_or_else(|_| Err(too_slow())) {
             Ok(_) if matches!(outcome, Outcome::Removed | Outcome::Discarded) => done(revision),
             Ok(written) => done(Some(written)),
             Err(CommitError::Conflict { current, .. }) => Attempt::Overtaken(current),
@@ -301,8 +300,10 @@ fn plan(destination: &Destination, stored: &Stored, next: Next) -> Plan {
     }
 }
 
-fn too_slow() -> Status {
-    Status::timeout("the write took too long; try again", Some(1))
+fn too_slow() -> CommitError {
+    CommitError::Unknown {
+        reason: format!("nothing came within {WRITE_TIMEOUT:?}"),
+    }
 }
 
 fn read_failed(error: &ReadError) -> Status {

@@ -45,6 +45,8 @@ pub(crate) enum Writing {
     Gone,
     /// It happens, and nobody says so.
     Unsure,
+    /// The same, and nothing else is said either.
+    Silent,
 }
 
 /// What is wrong with following.
@@ -173,6 +175,10 @@ impl Store for FaultyStore {
                 Writing::Unsure => {
                     self.inner.commit(commit).await?;
                     Err(CommitError::Unknown { reason })
+                }
+                Writing::Silent => {
+                    self.inner.commit(commit).await?;
+                    std::future::pending().await
                 }
             }
         })

@@ -83,11 +83,17 @@ async fn what_needs_a_store_that_is_busy_is_told_to_come_back() {
     scene.server.assert_well().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_write_that_may_have_happened_is_neither_denied_nor_retried() {
+    for writing in [Writing::Unsure, Writing::Silent] {
+        assert_left_open(writing).await;
+    }
+}
+
+async fn assert_left_open(writing: Writing) {
     let scene = Scene::new().await;
     scene.store.set(Faults {
-        writing: Writing::Unsure,
+        writing,
         ..Faults::NONE
     });
     let created = scene.server.post(CONFIG_MAPS, &config_map("c")).await;
