@@ -23,8 +23,6 @@ use crate::cluster::Cluster;
 const SHARING_MAX: (Duration, u32) = (Duration::from_secs(4), 20);
 /// Values that share a lease, at the most.
 const SHARERS_MAX: u32 = 1_000;
-/// How long the write may take after its lease was chosen. Values end later by this.
-const WRITE_SLACK: Duration = Duration::from_secs(1);
 /// How much longer than its values a lease lasts, for who granted it to delete them one by one.
 const GRACE: Duration = Duration::from_secs(10);
 /// Different lifetimes that are shared at one time; at the bound all begin anew.
@@ -85,7 +83,9 @@ impl Leases {
             return Ok(open.lease);
         }
         let sharing = SHARING_MAX.0.min(lifetime / SHARING_MAX.1);
-        let life = lifetime + sharing + WRITE_SLACK;
+        // The write itself takes time after its lease is chosen, and its value lives from then on.
+        let writing = lifetime.min(self.cluster.client.settings().request_timeout);
+        let life = lifetime + sharing + writing;
         let granted = self.cluster.client.grant_lease(life + GRACE).await?;
         // Counted from after the grant: nothing ends early.
         let granted_at = Instant::now();
