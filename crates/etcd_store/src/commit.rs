@@ -5,7 +5,7 @@ use listwatch_etcd::{
     self as etcd, Delete, Error, KeyRange, LeaseId, OperationAnswer, Outcome, Range, Transaction,
     TransactionAnswer,
 };
-use listwatch_store::{Commit, CommitError, Condition, Entry, Operation, Revision, Write};
+use listwatch_store::{Commit, CommitError, Condition, Entry, Key, Revision, Write};
 
 use crate::{
     cluster::{Cluster, NUMBER_MAX},
@@ -40,24 +40,26 @@ impl Committing<'_> {
 
     async fn transaction(&self, commit: &Commit) -> Result<Transaction, CommitError> {
         let mut transaction = Transaction::default();
-        for operation in &commit.operations {
-            let key = self.place(operation)?;
-            if let Some(condition) = self.condition(&key, operation.condition) {
+        for (key, condition) in commit.conditions() {
+            let key = self.place(key)?;
+            if let Some(condition) = self.condition(&key, condition) {
                 transaction.when.push(condition);
-                let range = Range::new(KeyRange::one(key.clone()));
+                let range = Range::new(KeyRange::one(key));
                 transaction.otherwise.push(etcd::Operation::Range(range));
             }
-            transaction
-                .then
-                .push(self.write(key, &operation.write).await?);
+        }
+        for operation in &commit.operations {
+            let key = self.place(&operation.key)?;
+            let write = self.write(key, &operation.write).await?;
+            transaction.then.push(write);
         }
         Ok(transaction)
     }
 
-    fn place(&self, operation: &Operation) -> Result<Bytes, CommitError> {
-        let place = self.cluster.mount.stored(operation.key.as_bytes());
+    fn place(&self, key: &Key) -> Result<Bytes, CommitError> {
+        let place = self.cluster.mount.stored(key.as_bytes());
         place.ok_or_else(|| CommitError::Invalid {
-            reason: format!("{:?} has no place in etcd", operation.key),
+            reason: format!("{key:?} has no place in etcd"),
         })
     }
 
@@ -92,13 +94,13 @@ impl Committing<'_> {
         if answer.outcome == Outcome::Held {
             return Ok(self.cluster.revision(answer.header.revision));
         }
-        let conditional = commit.operations.iter();
-        let conditional = conditional.filter(|operation| operation.condition != Condition::Any);
-        for (operation, answer) in conditional.zip(&answer.answers) {
+        let judged = commit.conditions();
+        let judged = judged.filter(|(_, condition)| *condition != Condition::Any);
+        for ((key, condition), answer) in judged.zip(&answer.answers) {
             let current = self.found(answer);
             let revision = current.as_ref().map(|entry| entry.revision);
-            if !operation.condition.holds(revision) {
-                let key = operation.key.clone();
+            if !condition.holds(revision) {
+                let key = key.clone();
                 return Err(CommitError::Conflict { key, current });
             }
         }

@@ -10,4 +10,4 @@ mod namespace_lifecycle;
 
 pub(crate) use defaults::{apply_defaults, begin_life};
 pub(crate) use judge::judge;
-pub(crate) use namespace_lifecycle::{namespace_accepts, refuse_to_delete};
+pub(crate) use namespace_lifecycle::{Home, find_home, refuse_to_delete};

@@ -36,7 +36,7 @@ pub(crate) async fn run(
         if operations.is_empty() {
             return Ok(());
         }
-        match store.commit(Commit { operations }).await {
+        match store.commit(Commit::together(operations)).await {
             Ok(_) => return Ok(()),
             // Another server on the same store was faster, perhaps with a part of it.
             Err(CommitError::Conflict { .. }) => {}

@@ -21,7 +21,7 @@ use listwatch_store::{
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use crate::watch_cache::KindCache;
+use crate::{admission::Home, watch_cache::KindCache};
 
 pub(crate) use deletion::{
     Deletion, decide as decide_deletion, is_complete as deletion_is_complete,
@@ -125,7 +125,7 @@ pub(crate) struct Destination {
 
 /// How far what a change starts from can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trust {
+pub(crate) enum Trust {
     /// The cache had it: it may have been overtaken, which a commit finds out.
     Stale,
     /// The store said so.
@@ -149,9 +149,19 @@ impl Committer {
     pub(crate) async fn change(
         &self,
         destination: &Destination,
+        change: impl FnMut(&Stored) -> Result<Next, Status>,
+    ) -> Result<Changed, Status> {
+        self.change_at(destination, None, change).await
+    }
+
+    /// The same; what is created on the way is created in its home.
+    pub(crate) async fn change_at(
+        &self,
+        destination: &Destination,
+        home: Option<&Home<'_>>,
         mut change: impl FnMut(&Stored) -> Result<Next, Status>,
     ) -> Result<Changed, Status> {
-        let deadline = Instant::now() + WRITE_TIMEOUT;
+        let attempts = self.attempts(destination, home);
         let (mut stored, mut trust) = self.origin(destination).await?;
         loop {
             let plan = change(&stored).map(|next| plan(destination, &stored, next));
@@ -169,7 +179,7 @@ impl Committer {
                 Plan::Keep(changed) => return Ok(changed),
                 Plan::Write(write, bytes, outcome) => (write, bytes, outcome),
             };
-            match self.attempt(destination, &stored, writing, deadline).await {
+            match attempts.attempt(&stored, writing).await {
                 Attempt::Done(changed) => return Ok(changed),
                 Attempt::Failed(status) => return Err(status),
                 Attempt::Overtaken(entry) => {
@@ -184,6 +194,7 @@ impl Committer {
     pub(crate) async fn create(
         &self,
         destination: &Destination,
+        home: Option<&Home<'_>>,
         object: &Value,
     ) -> Result<Option<Changed>, Status> {
         let stored = match destination.persistence {
@@ -197,8 +208,8 @@ impl Committer {
         let bytes = Bytes::from(object::to_canonical(object));
         let write = destination.put(bytes.clone());
         let writing = (write, bytes, Outcome::Created);
-        let deadline = Instant::now() + WRITE_TIMEOUT;
-        match self.attempt(destination, &stored, writing, deadline).await {
+        let attempts = self.attempts(destination, home);
+        match attempts.attempt(&stored, writing).await {
             Attempt::Done(changed) => Ok(Some(changed)),
             Attempt::Overtaken(_) => Ok(None),
             Attempt::Failed(status) => Err(status),
@@ -222,12 +233,33 @@ impl Committer {
         Ok((stored, Trust::Fresh))
     }
 
+    fn attempts<'a>(
+        &'a self,
+        destination: &'a Destination,
+        home: Option<&'a Home<'a>>,
+    ) -> Attempts<'a> {
+        Attempts {
+            store: &*self.store,
+            destination,
+            home,
+            deadline: Instant::now() + WRITE_TIMEOUT,
+        }
+    }
+}
+
+/// One write, as often as it is tried.
+struct Attempts<'a> {
+    store: &'a dyn Store,
+    destination: &'a Destination,
+    home: Option<&'a Home<'a>>,
+    deadline: Instant,
+}
+
+impl Attempts<'_> {
     async fn attempt(
         &self,
-        destination: &Destination,
         stored: &Stored,
         (write, bytes, outcome): (Write, Bytes, Outcome),
-        deadline: Instant,
     ) -> Attempt {
         let revision = stored.revision();
         let done = |revision| {
@@ -237,19 +269,62 @@ impl Committer {
                 outcome,
             })
         };
-        if !destination.is_durable() {
+        if !self.destination.is_durable() {
             return done(revision);
         }
         let condition = revision.map_or(Condition::Absent, Condition::Unchanged);
-        let commit = Commit::one(destination.key.clone(), condition, write);
-        let committed = timeout_at(deadline, self.store.commit(commit)).await;
-        match committed.unwrap_or_else(|_| Err(too_slow())) {
+        let key = self.destination.key.clone();
+        let committed = match (outcome, self.home) {
+            (Outcome::Created, Some(home)) => self.commit_at(home, (key, condition, write)).await,
+            _ => self.commit(Commit::one(key, condition, write)).await,
+        };
+        match committed {
             Ok(_) if matches!(outcome, Outcome::Removed | Outcome::Discarded) => done(revision),
             Ok(written) => done(Some(written)),
-            Err(CommitError::Conflict { current, .. }) => Attempt::Overtaken(current),
-            Err(error) => Attempt::Failed(commit_failed(&error)),
+            Err(Uncommitted::Conflict { current, .. }) => Attempt::Overtaken(current),
+            Err(Uncommitted::Failed(status)) => Attempt::Failed(status),
         }
     }
+
+    async fn commit(&self, commit: Commit) -> Result<Revision, Uncommitted> {
+        let committed = timeout_at(self.deadline, self.store.commit(commit)).await;
+        match committed.unwrap_or_else(|_| Err(too_slow())) {
+            Ok(written) => Ok(written),
+            Err(CommitError::Conflict { key, current }) => {
+                Err(Uncommitted::Conflict { key, current })
+            }
+            Err(error) => Err(Uncommitted::Failed(commit_failed(&error))),
+        }
+    }
+
+    /// Commits as long as the home of the new object is fit to live in, whatever else changes.
+    async fn commit_at(
+        &self,
+        home: &Home<'_>,
+        (key, condition, write): (Key, Condition, Write),
+    ) -> Result<Revision, Uncommitted> {
+        let mut seen = home.seen();
+        loop {
+            let commit = Commit::one(key.clone(), condition, write.clone());
+            let commit = commit.requiring(home.key().clone(), Condition::Unchanged(seen));
+            match self.commit(commit).await {
+                Err(Uncommitted::Conflict { key, current }) if key == *home.key() => {
+                    seen = home.judge_entry(current).map_err(Uncommitted::Failed)?;
+                }
+                committed => return committed,
+            }
+        }
+    }
+}
+
+/// Why an attempt wrote nothing.
+enum Uncommitted {
+    /// A condition did not hold of this key, under which stands this.
+    Conflict {
+        key: Key,
+        current: Option<Entry>,
+    },
+    Failed(Status),
 }
 
 impl Destination {

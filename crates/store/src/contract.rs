@@ -86,6 +86,12 @@ async fn run_commit<S: Store>(make: &impl AsyncFn() -> Arc<S>) {
     commit::a_conflict_carries_the_current_entry(&*make().await).await;
     commit::all_writes_of_a_commit_share_its_revision(&*make().await).await;
     commit::one_failed_condition_stops_the_whole_commit(&*make().await).await;
+    commit::a_requirement_that_holds_lets_the_commit_happen(&*make().await).await;
+    commit::a_requirement_that_fails_stops_the_commit(&*make().await).await;
+    commit::requirements_are_judged_first(&*make().await).await;
+    commit::those_who_require_the_same_do_not_hinder_each_other(&make().await).await;
+    commit::nothing_that_requires_a_key_follows_its_end(&make().await).await;
+    commit::requirements_out_of_bounds_are_invalid(&*make().await).await;
     commit::an_empty_commit_is_invalid(&*make().await).await;
     commit::a_key_twice_is_invalid(&*make().await).await;
     commit::a_commit_that_is_too_large_is_invalid(&*make().await).await;
@@ -126,5 +132,6 @@ async fn run_lifetime<S: Store>(terms: &Terms, make: &impl AsyncFn() -> Arc<S>) 
     lifetime::another_write_begins_a_new_lifetime(&*make().await, terms).await;
     lifetime::a_write_without_a_lifetime_stays(&*make().await, terms).await;
     lifetime::values_end_in_the_order_of_their_ends(&*make().await, terms).await;
+    lifetime::a_requirement_ends_with_its_value(&*make().await, terms).await;
     lifetime::many_values_may_end_together(&*make().await, terms).await;
 }

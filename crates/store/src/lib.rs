@@ -22,6 +22,7 @@ pub use key::{Key, KeyRange};
 pub use memory::{MemoryHistory, MemoryStore};
 pub use revision::Revision;
 pub use store::{
-    COMMIT_BYTES_MAX, Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Condition,
-    Entry, Follow, Operation, Page, Previous, Put, Read, ReadError, Store, StoreFuture, Write,
+    COMMIT_BYTES_MAX, COMMIT_REQUIREMENTS_MAX, Change, ChangeBatch, Changes, ChangesError, Commit,
+    CommitError, Condition, Entry, Follow, Operation, Page, Previous, Put, Read, ReadError,
+    Requirement, Store, StoreFuture, Write,
 };

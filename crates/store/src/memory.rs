@@ -229,14 +229,11 @@ impl State {
     }
 
     fn check(&self, commit: &Commit) -> Result<(), CommitError> {
-        for operation in &commit.operations {
-            let current = self.entries.get(&operation.key);
-            if !operation
-                .condition
-                .holds(current.map(|entry| entry.revision))
-            {
+        for (key, condition) in commit.conditions() {
+            let current = self.entries.get(key);
+            if !condition.holds(current.map(|entry| entry.revision)) {
                 return Err(CommitError::Conflict {
-                    key: operation.key.clone(),
+                    key: key.clone(),
                     current: current.cloned(),
                 });
             }

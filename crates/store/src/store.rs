@@ -9,6 +9,10 @@ use crate::{Key, KeyRange, Revision};
 /// Keys and values of one commit, in bytes. A larger commit is refused as invalid.
 pub const COMMIT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// Keys that one commit may require something of without writing them. A commit with more is
+/// refused as invalid.
+pub const COMMIT_REQUIREMENTS_MAX: usize = 16;
+
 /// What a verb returns: boxed, so that a server can hold any store.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -153,33 +157,61 @@ pub struct Entry {
 pub struct Commit {
     /// The writes, of distinct keys. At least one.
     pub operations: Vec<Operation>,
+    /// What else must hold, of distinct keys that it does not write; [`COMMIT_REQUIREMENTS_MAX`] at
+    /// the most. Commits that require the same do not hinder each other.
+    pub requirements: Vec<Requirement>,
 }
 
 impl Commit {
     /// A commit of one write.
     pub fn one(key: Key, condition: Condition, write: Write) -> Self {
+        Self::together(vec![Operation {
+            key,
+            condition,
+            write,
+        }])
+    }
+
+    /// A commit of these writes.
+    pub fn together(operations: Vec<Operation>) -> Self {
         Self {
-            operations: vec![Operation {
-                key,
-                condition,
-                write,
-            }],
+            operations,
+            requirements: Vec::new(),
         }
     }
 
-    /// Refuses what no store takes: no write at all, a key twice, or too many bytes.
+    /// The same commit, if this holds too of a key that it does not write.
+    #[must_use]
+    pub fn requiring(mut self, key: Key, condition: Condition) -> Self {
+        self.requirements.push(Requirement { key, condition });
+        self
+    }
+
+    /// All that must hold, in the order in which it is judged: first what is required of others.
+    pub fn conditions(&self) -> impl Iterator<Item = (&Key, Condition)> {
+        let required = self.requirements.iter();
+        let written = self.operations.iter();
+        required
+            .map(|one| (&one.key, one.condition))
+            .chain(written.map(|one| (&one.key, one.condition)))
+    }
+
+    /// Refuses what no store takes: no write at all, a key twice, or too much.
     pub fn validate(&self) -> Result<(), CommitError> {
         let invalid = |reason: String| Err(CommitError::Invalid { reason });
         if self.operations.is_empty() {
             return invalid("it writes nothing".into());
         }
-        let mut seen = BTreeSet::new();
-        if self.operations.len() > 1
-            && let Some(twice) = self.operations.iter().find(|one| !seen.insert(&one.key))
-        {
-            return invalid(format!("it writes {:?} twice", twice.key));
+        let required = self.requirements.len();
+        if required > COMMIT_REQUIREMENTS_MAX {
+            return invalid(format!(
+                "it requires something of {required} keys, {COMMIT_REQUIREMENTS_MAX} at the most"
+            ));
         }
-        let bytes: usize = self.operations.iter().map(Operation::bytes).sum();
+        if let Some(key) = self.key_twice() {
+            return invalid(format!("it has {key:?} twice"));
+        }
+        let bytes = self.bytes();
         if bytes > COMMIT_BYTES_MAX {
             return invalid(format!(
                 "it has {bytes} bytes, {COMMIT_BYTES_MAX} at the most"
@@ -187,6 +219,32 @@ impl Commit {
         }
         Ok(())
     }
+
+    fn key_twice(&self) -> Option<&Key> {
+        let mut keys = self.conditions().map(|(key, _)| key);
+        // Nearly all commits are this small, and need no set.
+        if self.operations.len() + self.requirements.len() <= 2 {
+            let first = keys.next()?;
+            return keys.find(|key| *key == first);
+        }
+        let mut seen = BTreeSet::new();
+        keys.find(|key| !seen.insert(*key))
+    }
+
+    fn bytes(&self) -> usize {
+        let written = self.operations.iter().map(Operation::bytes);
+        let required = self.requirements.iter().map(|one| one.key.as_bytes().len());
+        written.sum::<usize>() + required.sum::<usize>()
+    }
+}
+
+/// What must hold of a key that a commit does not write.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// The key.
+    pub key: Key,
+    /// What must hold of it for the commit to happen.
+    pub condition: Condition,
 }
 
 /// One write of a commit.
@@ -323,7 +381,7 @@ pub enum CommitError {
     /// A condition did not hold. Decide again from `current`.
     #[error("the condition on {key:?} did not hold")]
     Conflict {
-        /// The first key whose condition failed.
+        /// The first key whose condition failed, in the order of [`Commit::conditions`].
         key: Key,
         /// What the key holds now.
         current: Option<Entry>,

@@ -89,7 +89,7 @@ impl Target<'_> {
             lifetime: None,
         };
         operations.push(self.marker_operation(Write::Put(put.clone())));
-        let commit = Commit { operations };
+        let commit = Commit::together(operations);
         let committed = self.commit(&commit).await;
         let revision = match committed {
             Ok(revision) => revision,
@@ -107,7 +107,7 @@ impl Target<'_> {
     /// Removes the marker; the copy is finished.
     pub(crate) async fn finish(&mut self) -> Result<Revision, CopyError> {
         let operations = vec![self.marker_operation(Write::Delete)];
-        let commit = Commit { operations };
+        let commit = Commit::together(operations);
         match self.commit(&commit).await {
             Ok(revision) => Ok(revision),
             Err(CommitError::Conflict { current: None, .. }) => {

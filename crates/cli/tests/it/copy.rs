@@ -76,7 +76,7 @@ async fn fill(directory: &Path) {
             write: Write::put(format!("{number:0>500}")),
         });
         let operations = operations.collect();
-        store.commit(Commit { operations }).await.unwrap();
+        store.commit(Commit::together(operations)).await.unwrap();
     }
 }
 

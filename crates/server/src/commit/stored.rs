@@ -39,7 +39,7 @@ pub(crate) struct Current {
 
 impl Stored {
     /// What an entry of the store holds.
-    pub(super) fn decode(cache: &KindCache, entry: Option<Entry>) -> Self {
+    pub(crate) fn decode(cache: &KindCache, entry: Option<Entry>) -> Self {
         match entry {
             None => Self::Absent,
             Some(entry) => match cache.decode(entry).and_then(|cached| Current::new(&cached)) {

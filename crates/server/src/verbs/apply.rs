@@ -23,7 +23,7 @@ use crate::{
     admission,
     commit::{
         Applied, ApplyError, Conflict, Current, FieldTracker, Next, OnConflict, Outcome, Owners,
-        metadata_mut, metadata_text,
+        Trust, metadata_mut, metadata_text,
     },
     request::ResourceRequest,
     response::{Accepted, Body},
@@ -44,7 +44,7 @@ pub(super) async fn apply(
     let destination = server.destination(request, name, options.write.dry_run.into())?;
     let may_create = || async {
         match part {
-            Part::Main => admission::namespace_accepts(server, request, name).await,
+            Part::Main => admission::find_home(server, request, name, Trust::Fresh).await,
             _ => Err(Status::not_found(request.group_resource(), name)),
         }
     };

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use listwatch_api::{Reason, Status, metadata::generate_name, write_options::WriteOptions};
+use listwatch_api::{
+    Reason, Status,
+    metadata::generate_name,
+    write_options::{DryRun, WriteOptions},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -13,8 +17,8 @@ use super::{
     submitted::{self, Submitted},
 };
 use crate::{
-    admission,
-    commit::{Changed, Owners, Persistence, metadata_mut, metadata_text, stamp_new},
+    admission::{self, Home},
+    commit::{Changed, Owners, Persistence, Trust, metadata_mut, metadata_text, stamp_new},
     registry::{Persistence as Kept, StatusWriting},
     request::ResourceRequest,
     response::{self, Body},
@@ -41,8 +45,6 @@ pub(crate) async fn create(
         Kept::Answered => review::answer(server, request, object)?,
         Kept::Stored => {
             refuse_foreign_claims(request, &object)?;
-            let object_name = metadata_text(&object, "name").unwrap_or_default();
-            admission::namespace_accepts(server, request, object_name).await?;
             insert(server, request, object, &options).await?
         }
     };
@@ -73,21 +75,32 @@ async fn insert(
     mut object: Value,
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
+    let trust = match options.dry_run {
+        DryRun::Off => Trust::Stale,
+        DryRun::All => Trust::Fresh,
+    };
+    let submitted_name = metadata_text(&object, "name").unwrap_or_default();
+    let home = admission::find_home(server, request, submitted_name, trust).await?;
     let tracker = submitted::field_tracker(server, request, options);
     prepare(server, request, Owners::Changers(&tracker), &mut object);
-    let persistence = options.dry_run.into();
+    let mut place = Place {
+        server,
+        request,
+        home,
+        persistence: options.dry_run.into(),
+    };
     let base = match (
         metadata_text(&object, "name"),
         metadata_text(&object, "generateName"),
     ) {
         (None, Some(base)) => base.to_owned(),
-        _ => return put_new(server, request, &object, persistence).await,
+        _ => return place.put_new(&object).await,
     };
     let mut attempt = 1;
     loop {
         let generated = generate_name(&base, |bound| server.settings.random.below(bound));
         metadata_mut(&mut object).insert("name".to_owned(), json!(generated));
-        match put_new(server, request, &object, persistence).await {
+        match place.put_new(&object).await {
             Err(status) if is_taken(&status) && attempt < GENERATED_NAMES_MAX => attempt += 1,
             Err(status) if is_taken(&status) => {
                 let resource = request.group_resource();
@@ -140,15 +153,28 @@ pub(super) fn check(request: &ResourceRequest, object: &Value) -> Result<(), Sta
     Err(Status::invalid(request.group_kind(), name, &errors))
 }
 
-async fn put_new(
-    server: &Server,
-    request: &ResourceRequest,
-    object: &Value,
+/// Where new objects of a request go.
+struct Place<'a> {
+    server: &'a Server,
+    request: &'a ResourceRequest,
+    home: Option<Home<'a>>,
     persistence: Persistence,
-) -> Result<Changed, Status> {
-    check(request, object)?;
-    let name = metadata_text(object, "name").unwrap_or_default();
-    let destination = server.destination(request, name, persistence)?;
-    let created = server.committer.create(&destination, object).await?;
-    created.ok_or_else(|| Status::already_exists(request.group_resource(), name))
+}
+
+impl Place<'_> {
+    async fn put_new(&mut self, object: &Value) -> Result<Changed, Status> {
+        let (server, request) = (self.server, self.request);
+        if let Err(refusal) = check(request, object) {
+            // Whether there is a home at all is said first.
+            if let Some(home) = &mut self.home {
+                home.confirm(server).await?;
+            }
+            return Err(refusal);
+        }
+        let name = metadata_text(object, "name").unwrap_or_default();
+        let destination = server.destination(request, name, self.persistence)?;
+        let home = self.home.as_ref();
+        let created = server.committer.create(&destination, home, object).await?;
+        created.ok_or_else(|| Status::already_exists(request.group_resource(), name))
+    }
 }

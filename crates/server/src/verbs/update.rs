@@ -14,9 +14,9 @@ use super::{
     submitted::{self, Submitted},
 };
 use crate::{
-    admission,
+    admission::{self, Home},
     commit::{
-        Changed, Current, Destination, Next, Outcome, Owners, Stored, carry_over,
+        Changed, Current, Destination, Next, Outcome, Owners, Stored, Trust, carry_over,
         deletion_is_complete, metadata_mut, metadata_text,
     },
     registry::{PutToMissing, PutWithoutVersion},
@@ -53,7 +53,7 @@ pub(crate) async fn update(
 }
 
 /// Changes what is there or creates what is not. Whether it may be created is asked only then.
-pub(super) async fn change_or_create<F: Future<Output = Result<(), Status>>>(
+pub(super) async fn change_or_create<'a, F: Future<Output = Result<Option<Home<'a>>, Status>>>(
     server: &Server,
     destination: &Destination,
     mut change: impl FnMut(&Current) -> Result<Next, Status>,
@@ -64,11 +64,12 @@ pub(super) async fn change_or_create<F: Future<Output = Result<(), Status>>>(
         is_missing = matches!(stored, Stored::Absent);
         change(stored.object(Status::unknown_resource)?)
     });
-    match found.await {
+    let home = match found.await {
         Err(_) if is_missing => may_create().await?,
         done => return done,
-    }
-    let created = server.committer.change(destination, |stored| match stored {
+    };
+    let committer = &server.committer;
+    let created = committer.change_at(destination, home.as_ref(), |stored| match stored {
         Stored::Absent => create(),
         there => change(there.object(Status::unknown_resource)?),
     });
@@ -153,11 +154,14 @@ pub(super) fn refuse_stale(
 }
 
 /// Some kinds are created by a PUT; for the others a missing object is an error.
-async fn may_create(server: &Server, request: &ResourceRequest) -> Result<(), Status> {
+async fn may_create<'a>(
+    server: &Server,
+    request: &'a ResourceRequest,
+) -> Result<Option<Home<'a>>, Status> {
     if request.definition.put_to_missing == PutToMissing::Refuses || request.subresource.is_some() {
         return Err(missing(request));
     }
-    admission::namespace_accepts(server, request, request.object_name()).await
+    admission::find_home(server, request, request.object_name(), Trust::Fresh).await
 }
 
 /// The object that a PUT creates, unless it was meant to replace one that is gone.

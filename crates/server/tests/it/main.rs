@@ -25,6 +25,7 @@ mod replica_store;
 mod replicas;
 mod foreign_values;
 mod unreadable_values;
+mod homes;
 mod losing_the_store;
 mod bad_input;
 mod golden;

@@ -1,8 +1,8 @@
-//! One server's view of a store that it shares with others: its calls are counted, and what the
-//! others do can be kept from it for a while.
+//! One server's view of a store that it shares with others: its calls are counted, what the others
+//! do can be kept from it for a while, and they can be faster at the last moment.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -27,6 +27,14 @@ pub(crate) struct ReplicaStore {
     shared: Arc<MemoryStore>,
     calls: AtomicUsize,
     news: watch::Sender<News>,
+    rival: Mutex<Option<Rival>>,
+}
+
+/// Somebody who is faster.
+struct Rival {
+    /// Than whoever writes a key that begins so.
+    prefix: &'static str,
+    commit: Commit,
 }
 
 impl ReplicaStore {
@@ -36,6 +44,7 @@ impl ReplicaStore {
             shared: Arc::clone(shared),
             calls: AtomicUsize::new(0),
             news: watch::Sender::new(News::Passed),
+            rival: Mutex::default(),
         })
     }
 
@@ -54,6 +63,28 @@ impl ReplicaStore {
         self.news.send_replace(News::Passed);
     }
 
+    /// Has somebody else commit this right before the server's next write under a prefix.
+    pub(crate) fn overtake(&self, prefix: &'static str, commit: Commit) {
+        *self.rival.lock().unwrap() = Some(Rival { prefix, commit });
+    }
+
+    /// Whether somebody still waits to be faster.
+    pub(crate) fn has_rival(&self) -> bool {
+        self.rival.lock().unwrap().is_some()
+    }
+
+    async fn let_the_rival_pass(&self, commit: &Commit) {
+        let is_overtaken = |rival: &mut Rival| {
+            let prefix = rival.prefix.as_bytes();
+            let mut operations = commit.operations.iter();
+            operations.any(|one| one.key.as_bytes().starts_with(prefix))
+        };
+        let rival = self.rival.lock().unwrap().take_if(is_overtaken);
+        if let Some(rival) = rival {
+            self.shared.commit(rival.commit).await.unwrap();
+        }
+    }
+
     /// How many reads and commits there have been since this was asked last.
     pub(crate) fn take_calls(&self) -> usize {
         self.calls.swap(0, Ordering::Relaxed)
@@ -68,7 +99,10 @@ impl Store for ReplicaStore {
 
     fn commit(&self, commit: Commit) -> StoreFuture<'_, Result<Revision, CommitError>> {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        self.shared.commit(commit)
+        Box::pin(async move {
+            self.let_the_rival_pass(&commit).await;
+            self.shared.commit(commit).await
+        })
     }
 
     fn changes(&self, follow: Follow) -> StoreFuture<'_, Result<Box<dyn Changes>, ChangesError>> {

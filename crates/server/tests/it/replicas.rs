@@ -82,15 +82,21 @@ async fn a_change_of_a_known_object_asks_the_store_once() {
 }
 
 #[tokio::test]
-async fn a_create_asks_for_the_namespace_and_writes() {
+async fn a_create_asks_the_store_once() {
     let Replicas {
         first, first_store, ..
     } = start().await;
     first_store.take_calls();
     first.post(CONFIG_MAPS, &config_map("a")).await.created();
-    assert_eq!(first_store.take_calls(), 2);
+    assert_eq!(first_store.take_calls(), 1);
     first.post(CONFIG_MAPS, &config_map("a")).await.refused(409);
-    assert_eq!(first_store.take_calls(), 2);
+    assert_eq!(first_store.take_calls(), 1);
+    let generated = json!({"metadata": {"generateName": "x-"}});
+    first.post(CONFIG_MAPS, &generated).await.created();
+    assert_eq!(first_store.take_calls(), 1);
+    let nowhere = "/api/v1/namespaces/nowhere/configmaps";
+    first.post(nowhere, &config_map("a")).await.refused(404);
+    assert_eq!(first_store.take_calls(), 1);
 }
 
 #[tokio::test]

@@ -8,7 +8,8 @@ use super::script::{
     delete, follow, newest, put, put_if, put_of, put_together, read_newest, shown, shown_changes,
 };
 use crate::{
-    COMMIT_BYTES_MAX, Commit, CommitError, Condition, Entry, Key, Operation, Revision, Store, Write,
+    COMMIT_BYTES_MAX, COMMIT_REQUIREMENTS_MAX, Commit, CommitError, Condition, Entry, Key,
+    Operation, Revision, Store, Write,
 };
 
 /// Revisions grow from commit to commit, and the newest is the last commit's.
@@ -81,7 +82,7 @@ pub async fn all_writes_of_a_commit_share_its_revision(store: &impl Store) {
         write_if("gone", Condition::Unchanged(before), Write::Delete),
         write_if("a", Condition::Absent, put_of("2")),
     ];
-    let revision = store.commit(Commit { operations }).await;
+    let revision = store.commit(Commit::together(operations)).await;
     let revision = revision.expect("all conditions hold");
     let page = read_newest(store).await;
     assert_eq!(
@@ -101,7 +102,7 @@ pub async fn one_failed_condition_stops_the_whole_commit(store: &impl Store) {
         write_if("b", Condition::Absent, put_of("new")),
         write_if("c", Condition::Unchanged(revision), put_of("new")),
     ];
-    let refused = store.commit(Commit { operations }).await;
+    let refused = store.commit(Commit::together(operations)).await;
     match refused {
         Err(CommitError::Conflict { key, .. }) => assert_eq!(key, Key::from("b")),
         other => panic!("{other:?} is no conflict"),
@@ -109,6 +110,139 @@ pub async fn one_failed_condition_stops_the_whole_commit(store: &impl Store) {
     let page = read_newest(store).await;
     assert_eq!(shown(&page), [format!("b=old@{revision}")]);
     assert_eq!(page.revision, revision);
+}
+
+/// A commit may depend on keys that it does not write, which stay as they are.
+pub async fn a_requirement_that_holds_lets_the_commit_happen(store: &impl Store) {
+    let seen = put(store, "home", "x").await;
+    let commit = put_requiring("a", "1", "home", Condition::Unchanged(seen));
+    let revision = store.commit(commit).await.expect("nobody touched it");
+    let commit = put_requiring("b", "2", "nobody", Condition::Absent);
+    let last = store.commit(commit).await.expect("nobody is there");
+    let changes = follow(store, seen, last).await;
+    let expected = [format!("a=1@{revision}"), format!("b=2@{last}")];
+    assert_eq!(shown_changes(&changes), expected);
+}
+
+/// What is required is judged together with the commit: one that is overtaken writes nothing.
+pub async fn a_requirement_that_fails_stops_the_commit(store: &impl Store) {
+    let seen = put(store, "home", "old").await;
+    let revision = put(store, "home", "new").await;
+    let stale = put_requiring("a", "1", "home", Condition::Unchanged(seen));
+    let taken = put_requiring("a", "1", "home", Condition::Absent);
+    let current = Entry {
+        key: "home".into(),
+        revision,
+        value: "new".into(),
+    };
+    let expected = CommitError::Conflict {
+        key: "home".into(),
+        current: Some(current),
+    };
+    for refused in [stale, taken] {
+        assert_eq!(store.commit(refused).await, Err(expected.clone()));
+    }
+    delete(store, "home").await;
+    let gone = put_requiring("a", "1", "home", Condition::Unchanged(revision));
+    let expected = CommitError::Conflict {
+        key: "home".into(),
+        current: None,
+    };
+    assert_eq!(store.commit(gone).await, Err(expected));
+    assert!(read_newest(store).await.entries.is_empty());
+}
+
+/// Where both fail, the conflict is about what was required and not about what was to be written.
+pub async fn requirements_are_judged_first(store: &impl Store) {
+    let revision = put(store, "a", "old").await;
+    let write = write_if("a", Condition::Absent, put_of("new"));
+    let commit = || Commit::together(vec![write.clone()]);
+    let unmet = commit().requiring("home".into(), Condition::Unchanged(revision));
+    let met = commit().requiring("home".into(), Condition::Absent);
+    let unmet_second = commit()
+        .requiring("elsewhere".into(), Condition::Absent)
+        .requiring("home".into(), Condition::Unchanged(revision));
+    for (commit, blamed) in [(unmet, "home"), (met, "a"), (unmet_second, "home")] {
+        match store.commit(commit).await {
+            Err(CommitError::Conflict { key, .. }) => assert_eq!(key, Key::from(blamed)),
+            other => panic!("{other:?} is no conflict"),
+        }
+    }
+    let page = read_newest(store).await;
+    assert_eq!(shown(&page), [format!("a=old@{revision}")]);
+}
+
+/// Many commits may require the same at the same time, and none hinders another.
+pub async fn those_who_require_the_same_do_not_hinder_each_other<S: Store>(store: &Arc<S>) {
+    let seen = put(&**store, "home", "x").await;
+    let mut commits = JoinSet::new();
+    for number in 0..32 {
+        let store = Arc::clone(store);
+        let condition = Condition::Unchanged(seen);
+        let commit = put_requiring(&number.to_string(), "x", "home", condition);
+        commits.spawn(async move { store.commit(commit).await });
+    }
+    for committed in commits.join_all().await {
+        assert!(committed.is_ok(), "{committed:?}");
+    }
+}
+
+/// Of a commit that requires a key and one that deletes it, the second comes later or stops the
+/// first: whoever saw the deletion sees everything that will ever rely on the key.
+pub async fn nothing_that_requires_a_key_follows_its_end<S: Store>(store: &Arc<S>) {
+    for round in 0..10 {
+        let (home, guest) = (format!("home {round}"), format!("guest {round}"));
+        let seen = put(&**store, &home, "x").await;
+        let commit = put_requiring(&guest, "x", &home, Condition::Unchanged(seen));
+        let (arriving, ending) = (Arc::clone(store), Arc::clone(store));
+        let (arrived, ended) = tokio::join!(
+            tokio::spawn(async move { arriving.commit(commit).await }),
+            tokio::spawn(async move { delete(&*ending, &home).await }),
+        );
+        let ended = ended.expect("the deletion did not panic");
+        match arrived.expect("the commit did not panic") {
+            Ok(arrived) => assert!(arrived < ended),
+            Err(CommitError::Conflict { current: None, .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+/// Requirements are of distinct keys that are not written, and few.
+pub async fn requirements_out_of_bounds_are_invalid(store: &impl Store) {
+    let before = newest(store).await;
+    let any = Condition::Any;
+    let written = put_requiring("a", "1", "a", any);
+    let twice = put_requiring("a", "1", "b", any).requiring("b".into(), any);
+    let all: Vec<_> = (0..=COMMIT_REQUIREMENTS_MAX)
+        .map(|number| Key::from(number.to_string().as_str()))
+        .collect();
+    let requiring = |keys: &[Key]| {
+        let commit = Commit::one("a".into(), any, put_of("1"));
+        let keys = keys.iter().cloned();
+        keys.fold(commit, |commit, key| {
+            commit.requiring(key, Condition::Absent)
+        })
+    };
+    let alone = Commit {
+        operations: Vec::new(),
+        ..written.clone()
+    };
+    for invalid in [written, twice, alone, requiring(&all)] {
+        let refused = store.commit(invalid).await;
+        assert!(
+            matches!(refused, Err(CommitError::Invalid { .. })),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(newest(store).await, before);
+    let most = requiring(&all[1..]);
+    assert!(store.commit(most).await.is_ok());
+}
+
+fn put_requiring(key: &str, value: &str, required: &str, condition: Condition) -> Commit {
+    let commit = Commit::one(key.into(), Condition::Any, put_of(value));
+    commit.requiring(required.into(), condition)
 }
 
 /// A commit without a write is a mistake.
@@ -125,7 +259,7 @@ pub async fn a_key_twice_is_invalid(store: &impl Store) {
         write_if("b", Condition::Any, put_of("1")),
         write_if("a", Condition::Any, Write::Delete),
     ];
-    let refused = store.commit(Commit { operations }).await;
+    let refused = store.commit(Commit::together(operations)).await;
     assert!(matches!(refused, Err(CommitError::Invalid { .. })));
     assert_eq!(newest(store).await, before);
 }
@@ -151,7 +285,7 @@ pub async fn deleting_an_absent_key_writes_nothing(store: &impl Store) {
         write_if("b", Condition::Any, Write::Delete),
         write_if("c", Condition::Any, put_of("x")),
     ];
-    let revision = store.commit(Commit { operations }).await;
+    let revision = store.commit(Commit::together(operations)).await;
     let revision = revision.expect("there are no conditions");
     let changes = follow(store, before, revision).await;
     assert_eq!(shown_changes(&changes), [format!("c=x@{revision}")]);

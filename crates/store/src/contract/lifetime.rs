@@ -8,7 +8,9 @@ use super::{
     Terms,
     script::{cursor, delete, follow_cursor, newest, put, read_newest, shown_changes},
 };
-use crate::{Change, Changes, Commit, Condition, KeyRange, Put, Revision, Store, Write};
+use crate::{
+    Change, Changes, Commit, CommitError, Condition, KeyRange, Put, Revision, Store, Write,
+};
 
 /// Never early, and late by seconds at the most.
 pub async fn a_value_ends_after_its_lifetime(store: &impl Store, terms: &Terms) {
@@ -75,6 +77,23 @@ pub async fn values_end_in_the_order_of_their_ends(store: &impl Store, terms: &T
         let revision = last.get() + 1 + number as u64;
         assert_eq!(shown_changes(&[change]), [format!("{key} gone@{revision}")]);
     }
+}
+
+/// What is required of a value holds as long as the value lives, and no longer.
+pub async fn a_requirement_ends_with_its_value(store: &impl Store, terms: &Terms) {
+    let written = put_for(store, "home", terms.lifetime).await;
+    let commit = || {
+        let commit = Commit::one("a".into(), Condition::Any, Write::put("x"));
+        commit.requiring("home".into(), Condition::Unchanged(written))
+    };
+    let last = store.commit(commit()).await.expect("it lives");
+    let mut cursor = cursor(store, KeyRange::all(), last).await;
+    next_change(cursor.as_mut()).await;
+    let expected = CommitError::Conflict {
+        key: "home".into(),
+        current: None,
+    };
+    assert_eq!(store.commit(commit()).await, Err(expected));
 }
 
 /// Each of many has its own revision, so that a follower may resume between any two.

@@ -71,13 +71,10 @@ impl Model {
     /// What [`Store::commit`] must answer.
     pub fn commit(&mut self, commit: &Commit) -> Result<Revision, CommitError> {
         let state = &self.states[&self.newest()];
-        for operation in &commit.operations {
-            let current = state.get(&operation.key);
-            if !operation
-                .condition
-                .holds(current.map(|entry| entry.revision))
-            {
-                let (key, current) = (operation.key.clone(), current.cloned());
+        for (key, condition) in commit.conditions() {
+            let current = state.get(key);
+            if !condition.holds(current.map(|entry| entry.revision)) {
+                let (key, current) = (key.clone(), current.cloned());
                 return Err(CommitError::Conflict { key, current });
             }
         }
@@ -192,9 +189,14 @@ fn random_commit(random: &mut Random, model: &Model) -> Commit {
         };
         operations.insert(key, operation);
     }
-    Commit {
-        operations: operations.into_values().collect(),
+    let required = random_key(random);
+    let is_free = !operations.contains_key(&required);
+    let commit = Commit::together(operations.into_values().collect());
+    if is_free && random.once_in(3) {
+        let condition = random_condition(random, model, &required);
+        return commit.requiring(required, condition);
     }
+    commit
 }
 
 fn random_condition(random: &mut Random, model: &Model, key: &Key) -> Condition {

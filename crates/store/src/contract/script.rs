@@ -36,7 +36,7 @@ pub async fn put_together(store: &impl Store, pairs: &[(&str, &str)]) -> Revisio
         write: put_of(value),
     });
     let operations = operations.collect();
-    let committed = store.commit(Commit { operations }).await;
+    let committed = store.commit(Commit::together(operations)).await;
     committed.expect("puts without a condition hold")
 }
 

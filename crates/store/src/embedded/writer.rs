@@ -225,7 +225,7 @@ impl Writer {
     }
 
     fn check(&self, commit: &Commit) -> Result<(), CommitError> {
-        for Operation { key, condition, .. } in &commit.operations {
+        for (key, condition) in commit.conditions() {
             let current = self.state.get(key.as_bytes());
             if !condition.holds(current.map(|stored| stored.revision)) {
                 return Err(CommitError::Conflict {

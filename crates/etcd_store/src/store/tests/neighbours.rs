@@ -95,9 +95,7 @@ async fn what_is_too_much_for_etcd_is_refused_and_nothing_is_written() {
         condition: Condition::Any,
         write: script::put_of("x"),
     });
-    let many = Commit {
-        operations: operations.collect(),
-    };
+    let many = Commit::together(operations.collect());
     let large = Write::put(vec![b'x'; 3 << 20]);
     let large = Commit::one("large".into(), Condition::Any, large);
     let nowhere = Commit::one(".x".into(), Condition::Any, script::put_of("x"));

@@ -89,6 +89,9 @@ impl Store for ThroughCache {
     fn commit(&self, commit: Commit) -> StoreFuture<'_, Result<Revision, CommitError>> {
         Box::pin(async move {
             let mut outer = commit;
+            for requirement in &mut outer.requirements {
+                requirement.key = outer_key(requirement.key.as_bytes());
+            }
             for operation in &mut outer.operations {
                 operation.key = outer_key(operation.key.as_bytes());
                 if let Write::Put(put) = &mut operation.write {

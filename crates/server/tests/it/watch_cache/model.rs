@@ -10,7 +10,7 @@ use listwatch_server::{
     random::Random,
     watch_cache::{Area, CacheLimits, Interest, KindCache, WatchCaches, Watcher},
 };
-use listwatch_store::{Commit, Condition, Key, MemoryStore, Operation, Revision, Store, Write};
+use listwatch_store::{Commit, Condition, Key, MemoryStore, Revision, Store, Write};
 use proptest::prelude::*;
 
 use super::thing::{THINGS, Thing, layouts};
@@ -257,14 +257,7 @@ impl World {
             None if state.remove(id).is_none() => return,
             None => Write::Delete,
         };
-        let operation = Operation {
-            key: key_of(id),
-            condition: Condition::Any,
-            write,
-        };
-        let commit = Commit {
-            operations: vec![operation],
-        };
+        let commit = Commit::one(key_of(id), Condition::Any, write);
         assert_eq!(self.store.commit(commit).await.unwrap().get(), revision);
         self.states.push(state);
     }

@@ -108,7 +108,11 @@ impl World {
         let mut answers = Vec::new();
         for word in &words.plain {
             let operations = word.split('+').map(operation).collect();
-            let revision = self.store.commit(Commit { operations }).await.unwrap();
+            let revision = self
+                .store
+                .commit(Commit::together(operations))
+                .await
+                .unwrap();
             answers.push(format!("@{revision}"));
         }
         self.settle().await;

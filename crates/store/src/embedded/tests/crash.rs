@@ -58,9 +58,7 @@ impl History {
             condition: Condition::Any,
             write: self.any_write(),
         });
-        Commit {
-            operations: operations.collect(),
-        }
+        Commit::together(operations.collect())
     }
 
     fn any_write(&mut self) -> Write {
