@@ -7,8 +7,10 @@
 
 mod bench;
 mod conformance;
+mod debian;
 mod etcd;
 mod generate;
+mod hot_paths;
 mod measure;
 mod progress;
 mod test;
@@ -26,7 +28,7 @@ struct Task {
     run: fn(&[String]) -> Result<()>,
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task {
         name: "test",
         help: "everything that must pass before a change lands",
@@ -56,6 +58,11 @@ const TASKS: [Task; 8] = [
         name: "bench",
         help: "ours beside the peers, in one run: informers",
         run: bench::run,
+    },
+    Task {
+        name: "hot-paths",
+        help: "instructions and allocations of all hot paths, or those named; --write records them",
+        run: hot_paths::run,
     },
     Task {
         name: "generate",

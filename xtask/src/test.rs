@@ -9,7 +9,7 @@ use std::{
 use anyhow::Result;
 
 use crate::{
-    conformance,
+    conformance, hot_paths,
     progress::{self, Outcome, Progress},
     tidy, tools, workspace,
 };
@@ -33,6 +33,7 @@ pub(crate) fn run() -> Result<()> {
     progress.step("build", conformance::build_server)?;
     tools::install_etcd(&mut progress)?;
     progress.step("tests", tests)?;
+    progress.step("hot paths", hot_paths::check)?;
     progress.step("examples", examples)?;
     for client in &conformance::CLIENTS {
         progress.step(client.name, || conformance::check(client))?;

@@ -152,4 +152,9 @@ mod tests {
         assert!(small.len() < 2_200, "{}", small.len());
         assert!(small.contains("#REPEAT#") && small.contains("node-#NUMBER#"));
     }
+
+    #[test]
+    fn the_pod_whose_instructions_are_counted_is_the_one_that_is_measured() {
+        assert_eq!(pod(4_000), include_str!("../../pod.json").trim_end());
+    }
 }

@@ -1,0 +1,70 @@
+//! One change told to watchers over HTTP/1.1, up to the write to each socket.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::TcpStream,
+};
+
+use anyhow::{Result, ensure};
+use tokio::{runtime::Runtime, task::yield_now};
+
+use super::FURTHER_TURNS;
+use crate::{
+    counter::Allocated,
+    objects,
+    stage::{Stage, Storage, repeat},
+};
+
+/// Rounds of the runtime after which it has nothing to do; as many however many watchers there
+/// are, so that they have no part in what one more of them costs.
+const ROUNDS: usize = 64;
+
+/// So many watchers want everything.
+pub(super) fn on_sockets(count: u64) -> Result<Allocated> {
+    let mut stage = Stage::new(Storage::Memory)?;
+    let stored = stage.fill(1)?;
+    let request = objects::get(&format!(
+        "{}?watch=true&resourceVersion={}",
+        objects::PODS,
+        stage.revision()?.get()
+    ));
+    let mut watchers = Vec::new();
+    for _ in 0..count {
+        let mut watcher = TcpStream::connect(stage.server.address())?;
+        watcher.set_nonblocking(true)?;
+        watcher.write_all(request.as_bytes())?;
+        watchers.push(watcher);
+    }
+    settle(&stage.runtime);
+    repeat(FURTHER_TURNS, |counter, number| {
+        stage.put(0, objects::repeated(&stored, number))?;
+        counter.section(|| settle(&stage.runtime));
+        for watcher in &mut watchers {
+            let events = take_events(watcher)?;
+            ensure!(events == 1, "a watcher got {events} events of one change");
+        }
+        Ok(())
+    })
+}
+
+fn settle(runtime: &Runtime) {
+    runtime.block_on(async {
+        for _ in 0..ROUNDS {
+            yield_now().await;
+        }
+    });
+}
+
+/// Reads what has come and counts the events.
+fn take_events(watcher: &mut TcpStream) -> Result<usize> {
+    let mut received = Vec::new();
+    match watcher.read_to_end(&mut received) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+        Err(error) => return Err(error.into()),
+        Ok(_) => ensure!(false, "the server hung up"),
+    }
+    let lines = received.split(|byte| *byte == b'\n');
+    Ok(lines
+        .filter(|line| line.starts_with(br#"{"type":"MODIFIED""#))
+        .count())
+}
