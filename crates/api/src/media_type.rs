@@ -169,10 +169,10 @@ pub struct Preferences<'a> {
 impl Preferences<'_> {
     /// The form of an answer about objects.
     pub fn negotiate(&self, answer: Answer, origin: Origin) -> Result<Representation, Status> {
-        if origin == Origin::BuiltIn && !accept::names_any(self.accept, representations(answer)) {
+        let clauses = accept::parse(self.accept);
+        if origin == Origin::BuiltIn && !accept::names_any(&clauses, representations(answer)) {
             return Err(Status::no_representation(representations(answer)));
         }
-        let clauses = accept::parse(self.accept);
         let allowed = [Encoding::Json, Encoding::Yaml];
         let found = first_match(&clauses, &allowed, Target::of_object);
         let (encoding, target, clause) =

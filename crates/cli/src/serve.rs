@@ -77,6 +77,18 @@ pub(crate) struct Arguments {
     #[arg(value_parser = value_parser!(u64).range(1..))]
     event_ttl_seconds: u64,
 
+    /// Requests that only read and are answered at one time; further ones wait, clients in turn,
+    /// for a quarter of their time (15 seconds), and then get 429. Watches have their own bounds
+    #[arg(long, value_name = "COUNT", default_value_t = 400)]
+    #[arg(value_parser = value_parser!(u32).range(1..))]
+    max_requests_inflight: u32,
+
+    /// Requests that may change something and are answered at one time; further ones wait in the
+    /// same way. More is faster only while the store is slow and takes many writes at once
+    #[arg(long, value_name = "COUNT", default_value_t = 200)]
+    #[arg(value_parser = value_parser!(u32).range(1..))]
+    max_mutating_requests_inflight: u32,
+
     /// Watches open at one time, in all
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     max_watches: usize,
@@ -240,6 +252,8 @@ fn settings(arguments: &Arguments) -> Settings {
     let mut settings = Settings {
         bookmark_interval: Duration::from_secs(arguments.bookmark_seconds),
         event_lifetime: Duration::from_secs(arguments.event_ttl_seconds),
+        reads_in_flight_max: arguments.max_requests_inflight as usize,
+        writes_in_flight_max: arguments.max_mutating_requests_inflight as usize,
         watches_max: arguments.max_watches,
         watches_per_client_max: arguments.max_watches_per_client,
         ..Settings::default()

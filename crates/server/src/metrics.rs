@@ -4,13 +4,18 @@
 //! Labels come from the registry only: no text that a client chose is ever a label.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    fmt,
+    hash::{Hash, Hasher},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use http::{Method, StatusCode};
 use prometheus_client::{
-    encoding::{EncodeLabelSet, text::encode},
+    encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder, text::encode},
     metrics::{
         counter::Counter,
         family::Family,
@@ -21,6 +26,7 @@ use prometheus_client::{
 };
 
 use crate::{
+    access::{Occupancy, Refused, RequestKind},
     registry::{Definition, Verb},
     request::ResourceRequest,
     watch_cache::{FeedState, FeedStats},
@@ -34,26 +40,41 @@ pub(crate) struct KindLabels {
     pub resource: String,
 }
 
-/// What a request was for.
+/// What a request was for. Made for every request, so nothing is copied into it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct RequestLabels {
     verb: &'static str,
-    group: String,
-    version: String,
-    resource: String,
-    subresource: String,
+    #[prometheus(flatten)]
+    target: Target,
     scope: &'static str,
+}
+
+/// A kind, or a part of it.
+#[derive(Clone, Debug)]
+struct Target {
+    definition: Arc<Definition>,
+    /// The place of the part among those of the kind.
+    part: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct AnswerLabels {
-    verb: &'static str,
-    group: String,
-    version: String,
-    resource: String,
-    subresource: String,
-    scope: &'static str,
+    #[prometheus(flatten)]
+    request: RequestLabels,
     code: u16,
+}
+
+/// Whether a request may change something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RoomLabels {
+    request_kind: &'static str,
+}
+
+/// Why requests got no place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RefusalLabels {
+    request_kind: &'static str,
+    reason: &'static str,
 }
 
 /// All counters of the server.
@@ -61,6 +82,9 @@ pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<AnswerLabels, Counter>,
     durations: Family<RequestLabels, Histogram>,
+    in_flight: Family<RoomLabels, Gauge>,
+    waiting: Family<RoomLabels, Gauge>,
+    refused: Family<RefusalLabels, Counter>,
     watches: Family<KindLabels, Gauge>,
     watch_events: Family<KindLabels, Counter>,
     watch_event_bytes: Family<KindLabels, Counter>,
@@ -85,25 +109,66 @@ struct FeedMetrics {
 impl RequestLabels {
     /// The labels of a request. Unknown methods and parts share one value.
     pub(crate) fn new(request: &ResourceRequest, verb: Option<Verb>, method: &Method) -> Self {
-        let definition = &request.definition;
-        let part = request.subresource.as_deref().filter(|part| {
-            definition
-                .subresources
-                .iter()
-                .any(|served| *served.name == **part)
-        });
         Self {
             verb: verb.map_or_else(|| other_method(method), metric_verb),
-            group: definition.group.to_string(),
-            version: definition.version.to_string(),
-            resource: definition.resource.to_string(),
-            subresource: part.unwrap_or_default().to_owned(),
+            target: Target::of(request),
             scope: match (&request.name, &request.namespace) {
                 (Some(_), _) => "resource",
                 (None, Some(_)) => "namespace",
                 (None, None) => "cluster",
             },
         }
+    }
+}
+
+impl Target {
+    fn of(request: &ResourceRequest) -> Self {
+        let definition = Arc::clone(&request.definition);
+        let mut parts = definition.subresources.iter();
+        let asked_for = request.subresource.as_deref();
+        let part = asked_for.and_then(|name| parts.position(|served| *served.name == *name));
+        Self { definition, part }
+    }
+
+    fn labels(&self) -> [(&'static str, &str); 4] {
+        let Definition {
+            group,
+            version,
+            resource,
+            subresources,
+            ..
+        } = &*self.definition;
+        let part = self.part.map_or("", |place| &subresources[place].name);
+        [
+            ("group", group),
+            ("version", version),
+            ("resource", resource),
+            ("subresource", part),
+        ]
+    }
+}
+
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = Arc::ptr_eq(&self.definition, &other.definition) && self.part == other.part;
+        is_same || self.labels() == other.labels()
+    }
+}
+
+impl Eq for Target {}
+
+impl Hash for Target {
+    /// The name alone tells nearly all kinds apart.
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.definition.resource.hash(hasher);
+    }
+}
+
+impl EncodeLabelSet for Target {
+    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> Result<(), fmt::Error> {
+        self.labels()
+            .iter()
+            .try_for_each(|label| label.encode(encoder.encode_label()))
     }
 }
 
@@ -124,6 +189,9 @@ impl Metrics {
             registry: Registry::default(),
             requests: Family::default(),
             durations,
+            in_flight: Family::default(),
+            waiting: Family::default(),
+            refused: Family::default(),
             watches: Family::default(),
             watch_events: Family::default(),
             watch_event_bytes: Family::default(),
@@ -136,6 +204,7 @@ impl Metrics {
             feed: FeedMetrics::default(),
         };
         metrics.register();
+        metrics.register_rooms();
         metrics.feed.register(&mut metrics.registry);
         metrics
     }
@@ -207,19 +276,54 @@ impl Metrics {
         );
     }
 
+    fn register_rooms(&mut self) {
+        let all = &mut self.registry;
+        let help = "Requests being answered, watches apart";
+        let name = "apiserver_current_inflight_requests";
+        add(all, name, help, &self.in_flight);
+        let help = "Requests that wait to be answered";
+        add(
+            all,
+            "apiserver_current_inqueue_requests",
+            help,
+            &self.waiting,
+        );
+        let help = "Requests refused with 429 since too many waited, or for too long";
+        let name = "apiserver_flowcontrol_rejected_requests";
+        add(all, name, help, &self.refused);
+    }
+
+    /// A request got no place among those in flight.
+    pub(crate) fn refused(&self, kind: RequestKind, refused: Refused) {
+        let labels = RefusalLabels {
+            request_kind: request_kind(kind),
+            reason: match refused {
+                Refused::QueueFull => "queue-full",
+                Refused::TimeOut => "time-out",
+            },
+        };
+        self.refused.get_or_create(&labels).inc();
+    }
+
+    /// How many requests of a kind there are now.
+    pub(crate) fn occupied(&self, kind: RequestKind, occupancy: Occupancy) {
+        let labels = RoomLabels {
+            request_kind: request_kind(kind),
+        };
+        let count = |requests| i64::try_from(requests).unwrap_or(i64::MAX);
+        let in_flight = count(occupancy.in_flight);
+        self.in_flight.get_or_create(&labels).set(in_flight);
+        let waiting = count(occupancy.waiting);
+        self.waiting.get_or_create(&labels).set(waiting);
+    }
+
     /// A request got its answer, or the head of it.
-    pub(crate) fn answered(&self, labels: &RequestLabels, code: StatusCode, took: Duration) {
+    pub(crate) fn answered(&self, labels: RequestLabels, code: StatusCode, took: Duration) {
         self.durations
-            .get_or_create(labels)
+            .get_or_create(&labels)
             .observe(took.as_secs_f64());
-        let labels = labels.clone();
         let answer = AnswerLabels {
-            verb: labels.verb,
-            group: labels.group,
-            version: labels.version,
-            resource: labels.resource,
-            subresource: labels.subresource,
-            scope: labels.scope,
+            request: labels,
             code: code.as_u16(),
         };
         self.requests.get_or_create(&answer).inc();
@@ -345,6 +449,13 @@ impl Drop for WatchMetrics {
 
 fn duration_histogram() -> Histogram {
     Histogram::new(exponential_buckets(0.000_5, 2.0, 17))
+}
+
+fn request_kind(kind: RequestKind) -> &'static str {
+    match kind {
+        RequestKind::Read => "readOnly",
+        RequestKind::Write => "mutating",
+    }
 }
 
 fn metric_verb(verb: Verb) -> &'static str {

@@ -10,14 +10,29 @@ pub struct Random(Source);
 
 #[derive(Clone, Debug)]
 enum Source {
-    System,
+    System(Arc<Mutex<Reserve>>),
     Seeded(Arc<Mutex<fastrand::Rng>>),
 }
+
+/// Bytes taken from the system together, so that most requests need not call it. None of them is
+/// given out twice.
+#[derive(Debug)]
+struct Reserve {
+    bytes: [u8; RESERVE_BYTES],
+    used: usize,
+}
+
+/// Enough for the identifiers of some sixty requests.
+const RESERVE_BYTES: usize = 1024;
 
 impl Random {
     /// The system's random numbers, fit for identifiers.
     pub fn system() -> Self {
-        Self(Source::System)
+        let reserve = Reserve {
+            bytes: [0; RESERVE_BYTES],
+            used: RESERVE_BYTES,
+        };
+        Self(Source::System(Arc::new(Mutex::new(reserve))))
     }
 
     /// The same numbers for the same seed.
@@ -49,32 +64,45 @@ impl Random {
         let mut bytes: [u8; 16] = self.bytes();
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
-        let digits = u128::from_be_bytes(bytes);
-        let text = format!("{digits:032x}");
-        let parts = [
-            &text[..8],
-            &text[8..12],
-            &text[12..16],
-            &text[16..20],
-            &text[20..],
-        ];
-        parts.join("-")
+        let mut text = String::with_capacity(36);
+        for (place, byte) in bytes.into_iter().enumerate() {
+            if matches!(place, 4 | 6 | 8 | 10) {
+                text.push('-');
+            }
+            for digit in [byte >> 4, byte & 0x0f] {
+                text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
+            }
+        }
+        text
     }
 
     fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         match &self.0 {
-            Source::System => {
-                getrandom::fill(&mut bytes).expect("the system has random numbers to give");
-            }
+            Source::System(reserve) => reserve.lock().fill(&mut bytes),
             Source::Seeded(generator) => generator.lock().fill(&mut bytes),
         }
         bytes
     }
 }
 
+impl Reserve {
+    fn fill(&mut self, wanted: &mut [u8]) {
+        if self.bytes.len() - self.used < wanted.len() {
+            getrandom::fill(&mut self.bytes).expect("the system has random numbers to give");
+            self.used = 0;
+        }
+        let given = self.used..self.used + wanted.len();
+        self.used = given.end;
+        wanted.copy_from_slice(&self.bytes[given.clone()]);
+        self.bytes[given].fill(0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -83,6 +111,15 @@ mod tests {
         assert_eq!(uuid.len(), 36);
         assert_eq!(&uuid[14..15], "4");
         assert!(matches!(&uuid[19..20], "8" | "9" | "a" | "b"), "{uuid}");
+        let groups: Vec<usize> = uuid.split('-').map(str::len).collect();
+        assert_eq!(groups, [8, 4, 4, 4, 12]);
+    }
+
+    #[test]
+    fn nothing_of_the_reserve_is_given_twice() {
+        let random = Random::system();
+        let given: HashSet<String> = (0..1_000).map(|_| random.clone().uuid()).collect();
+        assert_eq!(given.len(), 1_000);
     }
 
     #[test]

@@ -152,18 +152,29 @@ pub(crate) async fn read_body(body: Incoming) -> Result<Bytes, Status> {
 }
 
 async fn collect(mut body: Incoming) -> Result<Bytes, Status> {
-    let mut collected = BytesMut::new();
+    // Most bodies come in one piece, which is taken as it is.
+    let mut first = Bytes::new();
+    let mut joined = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame
             .map_err(|error| Status::bad_request(format!("the body could not be read: {error}")))?;
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        if collected.len() + data.len() > BODY_BYTES_MAX {
+        if first.len() + joined.len() + data.len() > BODY_BYTES_MAX {
             let limit = format!("limit is {BODY_BYTES_MAX}");
             return Err(Status::request_entity_too_large(&limit));
         }
-        collected.extend_from_slice(&data);
+        if first.is_empty() && joined.is_empty() {
+            first = data;
+            continue;
+        }
+        joined.extend_from_slice(&std::mem::take(&mut first));
+        joined.extend_from_slice(&data);
     }
-    Ok(collected.freeze())
+    Ok(if joined.is_empty() {
+        first
+    } else {
+        joined.freeze()
+    })
 }

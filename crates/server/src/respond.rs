@@ -2,12 +2,13 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use http::{HeaderValue, Method, Request, Response, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
 use listwatch_api::Status;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
+    access::{Flow, Place, Refused, RequestKind},
     documents,
     lifecycle::Phase,
     metrics::RequestLabels,
@@ -21,9 +22,15 @@ use crate::{
 /// How long a request other than a watch may take; a client may ask for less.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Which part of its time a request may wait for a place among those in flight: one in so many.
+const QUEUE_SHARE: u32 = 4;
+
 /// What a client hears whose time is over.
 const OUT_OF_TIME: &str =
     "request did not complete within requested timeout - context deadline exceeded";
+
+/// The header that names a request, for those who look for it later.
+static AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 /// Seconds after which a client may try again that met a server on its way down.
 const SHUTDOWN_RETRY_SECONDS: u32 = 5;
@@ -36,8 +43,8 @@ pub(crate) async fn respond(
 ) -> Response<Body> {
     let mut response = route(&server, client, request).await;
     let headers = response.headers_mut();
-    let audit_id = HeaderValue::from_str(&server.settings.random.uuid());
-    headers.insert("audit-id", audit_id.expect("a UUID is a header value"));
+    let audit_id = HeaderValue::try_from(server.settings.random.uuid());
+    headers.insert(&AUDIT_ID, audit_id.expect("a UUID is a header value"));
     let private = HeaderValue::from_static("no-cache, private");
     headers.entry(header::CACHE_CONTROL).or_insert(private);
     response
@@ -66,7 +73,7 @@ async fn route(server: &Arc<Server>, client: IpAddr, request: Request<Incoming>)
         subresource: path.subresource,
         form: path.form,
         query,
-        headers: head.headers.clone(),
+        headers: head.headers,
         client,
     };
     let verb = request.verb(&head.method);
@@ -75,17 +82,18 @@ async fn route(server: &Arc<Server>, client: IpAddr, request: Request<Incoming>)
     let call = Call {
         server,
         request: &request,
-        method: head.method.clone(),
+        method: head.method,
+        started,
     };
     let answered = match verb.filter(|verb| is_served(&request, *verb)) {
-        Some(verb) => call.answer(verb, Request::from_parts(head, body)).await,
+        Some(verb) => call.answer(verb, body).await,
         None => Err(Status::method_not_allowed()),
     };
     let response = answered
         .unwrap_or_else(|status| response::status(&status, &request.headers, &request.query));
     server
         .metrics
-        .answered(&labels, response.status(), started.elapsed());
+        .answered(labels, response.status(), started.elapsed());
     response
 }
 
@@ -105,11 +113,12 @@ struct Call<'a> {
     server: &'a Arc<Server>,
     request: &'a ResourceRequest,
     method: Method,
+    started: Instant,
 }
 
 impl Call<'_> {
     /// Takes a place among the requests in flight, then lets the verb tell its story.
-    async fn answer(&self, verb: Verb, raw: Request<Incoming>) -> Result<Response<Body>, Status> {
+    async fn answer(&self, verb: Verb, body: Incoming) -> Result<Response<Body>, Status> {
         let Self {
             server, request, ..
         } = self;
@@ -120,18 +129,31 @@ impl Call<'_> {
             ));
         }
         if verb == Verb::Watch {
-            return verbs::watch(server, request, raw).await;
+            return verbs::watch(server, request).await;
         }
-        let slot = match self.method {
-            Method::GET => server.in_flight.read(),
-            _ => server.in_flight.write(),
-        };
-        let Some(_slot) = slot else {
+        let time_limit = self.time_limit(verb)?;
+        let Ok(_place) = self.place(time_limit / QUEUE_SHARE).await else {
             return Ok(response::too_many_requests());
         };
-        timeout(self.time_limit(verb)?, self.tell(verb, raw.into_body()))
+        timeout_at(self.started + time_limit, self.tell(verb, body))
             .await
             .unwrap_or_else(|_| Err(Status::timeout(OUT_OF_TIME, None)))
+    }
+
+    /// A place among the requests in flight, at once or when its turn comes.
+    async fn place(&self, patience: Duration) -> Result<Place, Refused> {
+        let in_flight = &self.server.in_flight;
+        let kind = match self.method {
+            Method::GET => RequestKind::Read,
+            _ => RequestKind::Write,
+        };
+        if let Some(place) = in_flight.take(kind) {
+            return Ok(place);
+        }
+        let user_agent = self.request.headers.get(header::USER_AGENT);
+        let flow = Flow::new(self.request.client, user_agent);
+        let place = in_flight.wait(kind, flow, patience).await;
+        place.inspect_err(|refused| self.server.metrics.refused(kind, *refused))
     }
 
     /// How long the answer may take. Lists have a parameter of their own, which watches share.

@@ -7,7 +7,7 @@ use listwatch_store::Store;
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
-    access::{InFlight, OpenWatches},
+    access::{InFlight, OpenWatches, RequestKind},
     bootstrap,
     commit::{Committer, Destination, Persistence, object_key},
     discovery::Discovery,
@@ -126,7 +126,11 @@ impl Server {
             committer: Committer::new(store),
             caches,
             lifecycle: Lifecycle::default(),
-            in_flight: InFlight::new(settings.reads_in_flight_max, settings.writes_in_flight_max),
+            in_flight: InFlight::new(
+                settings.reads_in_flight_max,
+                settings.writes_in_flight_max,
+                settings.requests_waiting_max,
+            ),
             open_watches: OpenWatches::new(settings.watches_max, settings.watches_per_client_max),
             metrics: Metrics::new(),
             openapi: OpenApi::new(Arc::clone(&registry)),
@@ -167,6 +171,9 @@ impl Server {
     pub(crate) fn refresh_gauges(&self) {
         self.metrics.reached(self.caches.revision().get());
         self.metrics.fed(&self.caches.feed());
+        for kind in [RequestKind::Read, RequestKind::Write] {
+            self.metrics.occupied(kind, self.in_flight.occupancy(kind));
+        }
         for definition in self.registry.definitions() {
             if let Some(cache) = self.caches.kind(&definition.storage_prefix) {
                 let labels = KindLabels::new(definition);

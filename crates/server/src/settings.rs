@@ -13,10 +13,13 @@ pub struct Settings {
     pub event_lifetime: Duration,
     /// The shortest life of a watch that named none; each gets up to twice as long.
     pub watch_lifetime_min: Duration,
-    /// Reads answered at one time. At the bound the answer is 429 with Retry-After.
+    /// Reads answered at one time. At the bound they wait.
     pub reads_in_flight_max: usize,
-    /// Writes answered at one time. At the bound the answer is 429 with Retry-After.
+    /// Writes answered at one time. At the bound they wait.
     pub writes_in_flight_max: usize,
+    /// Reads that wait at one time, and as many writes. At the bound the answer is 429 with
+    /// Retry-After, to the client that has most of them waiting.
+    pub requests_waiting_max: usize,
     /// Watches open at one time. At the bound the answer is 429 with Retry-After.
     pub watches_max: usize,
     /// Watches of one client address open at one time. At the bound the answer is 429.
@@ -36,7 +39,8 @@ impl Default for Settings {
             event_lifetime: Duration::from_secs(60 * 60),
             watch_lifetime_min: Duration::from_secs(30 * 60),
             reads_in_flight_max: 400,
-            writes_in_flight_max: 400,
+            writes_in_flight_max: 200,
+            requests_waiting_max: 6_400,
             watches_max: 100_000,
             watches_per_client_max: 50_000,
             cache: CacheLimits::default(),

@@ -80,8 +80,7 @@ pub(super) fn parse(accept: &str) -> Vec<Clause<'_>> {
 }
 
 /// Whether a clause names one of these types, whatever its parameters and quality.
-pub(super) fn names_any(accept: &str, media_types: &[&str]) -> bool {
-    let clauses = parse(accept);
+pub(super) fn names_any(clauses: &[Clause<'_>], media_types: &[&str]) -> bool {
     clauses.iter().any(|clause| {
         media_types
             .iter()

@@ -11,6 +11,8 @@ mod kills;
 #[cfg(test)]
 mod many_watchers;
 #[cfg(test)]
+mod many_writers;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod watch;

@@ -1,8 +1,9 @@
 //! The moment at which a connection leaves hyper.
 //!
-//! hyper keeps 16 KiB of buffers for a connection while an answer is open, which for a watch is
+//! hyper keeps 16 KiB of buffers for a connection as long as it has it, which for a watch is
 //! most of an hour. So hyper reads the request, writes the head and what there is to send, and
-//! when the body has nothing more to say for now, it is taken away together with the socket.
+//! when the body has nothing more to say for now, it is taken away together with the socket. So
+//! is the socket of a client that has asked nothing for a while.
 
 use std::{
     convert::Infallible,
@@ -44,24 +45,49 @@ pub(super) enum Afterwards {
 
 /// Tells whoever drives hyper when to take its connection away.
 #[derive(Default)]
-pub(super) struct Handover(Mutex<Stage>);
+pub(super) struct Handover(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    stage: Stage,
+    /// How many requests have been read.
+    requests: u64,
+}
 
 #[derive(Default)]
 enum Stage {
-    /// The connection is hyper's.
+    /// hyper waits for a request.
     #[default]
-    Held,
+    Listening,
+    /// hyper has a request, or not all of the answer.
+    Answering,
+    /// hyper has all of the answer, but may not have written it.
+    Answered,
     /// hyper is asked for nothing more, but may have bytes that it has not written.
     Asked(Rest),
     /// hyper has nothing left.
     Due(Rest),
 }
 
+/// What hyper is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// It waits for the next request, having answered so many.
+    Listening { answered: u64 },
+    /// It writes the end of so many answers.
+    Writing { answered: u64 },
+    /// It waits for an answer.
+    Answering,
+}
+
+/// A request on its way through hyper, until its answer is in hyper's hands.
+pub(super) struct Turn(Arc<Handover>);
+
 impl Handover {
     /// What is left to do, once hyper has written everything.
     pub(super) fn take(&self) -> Option<Rest> {
-        let mut stage = self.0.lock();
-        match std::mem::take(&mut *stage) {
+        let stage = &mut self.0.lock().stage;
+        match std::mem::take(stage) {
             Stage::Due(rest) => Some(rest),
             other => {
                 *stage = other;
@@ -70,17 +96,46 @@ impl Handover {
         }
     }
 
+    /// A request has been read.
+    pub(super) fn begin(self: &Arc<Self>) -> Turn {
+        let mut state = self.0.lock();
+        state.stage = Stage::Answering;
+        state.requests += 1;
+        Turn(Arc::clone(self))
+    }
+
+    /// What hyper is doing now.
+    pub(super) fn activity(&self) -> Activity {
+        let state = self.0.lock();
+        let answered = state.requests;
+        match state.stage {
+            Stage::Listening => Activity::Listening { answered },
+            Stage::Answered => Activity::Writing { answered },
+            Stage::Answering | Stage::Asked(_) | Stage::Due(_) => Activity::Answering,
+        }
+    }
+
     fn ask(&self, rest: Rest) {
-        *self.0.lock() = Stage::Asked(rest);
+        self.0.lock().stage = Stage::Asked(rest);
     }
 
     /// hyper flushes a socket when it has written to it all that it had.
     fn flushed(&self) {
-        let mut stage = self.0.lock();
-        *stage = match std::mem::take(&mut *stage) {
+        let stage = &mut self.0.lock().stage;
+        *stage = match std::mem::take(stage) {
             Stage::Asked(rest) => Stage::Due(rest),
+            Stage::Answered => Stage::Listening,
             other => other,
         };
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let stage = &mut self.0.0.lock().stage;
+        if matches!(stage, Stage::Answering) {
+            *stage = Stage::Answered;
+        }
     }
 }
 
@@ -108,9 +163,9 @@ fn closes(headers: &HeaderMap) -> bool {
 /// The body of an answer as hyper sees it.
 pub(super) enum Answer {
     /// hyper sends all of it.
-    Whole(Body),
+    Whole { body: Body, _turn: Turn },
     /// hyper sends it up to where it has to wait.
-    UntilSilent(Body, Afterwards, Arc<Handover>),
+    UntilSilent(Body, Afterwards, Turn),
     /// hyper has sent that much.
     Silent,
 }
@@ -120,7 +175,7 @@ impl Answer {
     pub(super) fn to(
         afterwards: Option<Afterwards>,
         response: Response<Body>,
-        handover: Arc<Handover>,
+        turn: Turn,
     ) -> Response<Self> {
         let (head, body) = response.into_parts();
         let afterwards = match closes(&head.headers) {
@@ -129,15 +184,19 @@ impl Answer {
         };
         let body = match (body, afterwards) {
             (Body::Upgrade(upgrade), _) => {
-                handover.ask(Rest::Upgraded(upgrade));
-                Self::Whole(Body::empty())
+                turn.0.ask(Rest::Upgraded(upgrade));
+                Self::whole(Body::empty(), turn)
             }
             (body @ Body::Stream(_), Some(afterwards)) if is_chunked(&head.headers) => {
-                Self::UntilSilent(body, afterwards, handover)
+                Self::UntilSilent(body, afterwards, turn)
             }
-            (body, _) => Self::Whole(body),
+            (body, _) => Self::whole(body, turn),
         };
         Response::from_parts(head, body)
+    }
+
+    fn whole(body: Body, turn: Turn) -> Self {
+        Self::Whole { body, _turn: turn }
     }
 }
 
@@ -149,31 +208,31 @@ impl http_body::Body for Answer {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if let Self::Whole(body) | Self::UntilSilent(body, ..) = &mut *self {
+        if let Self::Whole { body, .. } | Self::UntilSilent(body, ..) = &mut *self {
             let frame = Pin::new(body).poll_frame(context);
             if frame.is_ready() {
                 return frame;
             }
         }
         if let Self::UntilSilent(..) = &*self
-            && let Self::UntilSilent(body, afterwards, handover) =
+            && let Self::UntilSilent(body, afterwards, turn) =
                 std::mem::replace(&mut *self, Self::Silent)
         {
-            handover.ask(Rest::Chunks(body, afterwards));
+            turn.0.ask(Rest::Chunks(body, afterwards));
         }
         Poll::Pending
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Whole(body) | Self::UntilSilent(body, ..) => body.is_end_stream(),
+            Self::Whole { body, .. } | Self::UntilSilent(body, ..) => body.is_end_stream(),
             Self::Silent => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(body) | Self::UntilSilent(body, ..) => body.size_hint(),
+            Self::Whole { body, .. } | Self::UntilSilent(body, ..) => body.size_hint(),
             Self::Silent => SizeHint::default(),
         }
     }
@@ -248,7 +307,7 @@ mod tests {
 
     fn answer(response: Response<Body>, handover: &Arc<Handover>) -> Answer {
         let afterwards = Some(Afterwards::KeepAlive);
-        Answer::to(afterwards, response, Arc::clone(handover)).into_body()
+        Answer::to(afterwards, response, handover.begin()).into_body()
     }
 
     /// The piece that the body has now.
@@ -292,6 +351,21 @@ mod tests {
         assert_eq!(piece(&mut answer), None);
         handover.flushed();
         assert!(handover.take().is_none());
+    }
+
+    #[test]
+    fn hyper_listens_again_when_an_answer_is_written() {
+        let handover = Arc::new(Handover::default());
+        assert_eq!(handover.activity(), Activity::Listening { answered: 0 });
+        let body = Body::Whole(Bytes::from("all"));
+        let mut answer = answer(Response::new(body), &handover);
+        handover.flushed();
+        assert_eq!(handover.activity(), Activity::Answering);
+        assert_eq!(piece(&mut answer), Some(Bytes::from("all")));
+        drop(answer);
+        assert_eq!(handover.activity(), Activity::Writing { answered: 1 });
+        handover.flushed();
+        assert_eq!(handover.activity(), Activity::Listening { answered: 1 });
     }
 
     #[test]

@@ -65,6 +65,11 @@ impl Socket {
         Ok(Version::Http1)
     }
 
+    /// Waits for the client to send something, or to leave, without taking it.
+    pub(super) async fn readable(&self) -> io::Result<()> {
+        self.stream.readable().await
+    }
+
     /// Ready when the client is gone. What it sends in the meantime is kept.
     pub(super) fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         while self.ahead.len() < AHEAD_BYTES_MAX {

@@ -23,9 +23,20 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Format {
     definition: Arc<Definition>,
-    transform: Transform,
-    printer: &'static Printer,
+    shape: Shape,
     converter: Converter,
+}
+
+/// What is shown of an object, and by whom.
+#[derive(Clone, Copy)]
+enum Shape {
+    Whole,
+    Partial(MetaVersion),
+    Row {
+        version: MetaVersion,
+        include: IncludeObject,
+        printer: &'static Printer,
+    },
 }
 
 /// Turns stored objects into the version that a request speaks.
@@ -64,7 +75,15 @@ impl Format {
         definition: &Arc<Definition>,
         transform: Transform,
     ) -> Self {
-        let printer = Printer::for_resource(&definition.group, &definition.resource);
+        let shape = match transform {
+            Transform::None => Shape::Whole,
+            Transform::PartialObjectMetadata { version } => Shape::Partial(version),
+            Transform::Table { version, include } => Shape::Row {
+                version,
+                include,
+                printer: Printer::for_resource(&definition.group, &definition.resource),
+            },
+        };
         let registry = Arc::clone(registry);
         let converter = Converter {
             registry,
@@ -72,8 +91,7 @@ impl Format {
         };
         Self {
             definition: Arc::clone(definition),
-            transform,
-            printer,
+            shape,
             converter,
         }
     }
@@ -84,8 +102,18 @@ impl Format {
             conversion: Conversion::None,
             ..self.converter.clone()
         };
+        let shape = match self.shape {
+            Shape::Row {
+                version, include, ..
+            } => Shape::Row {
+                version,
+                include,
+                printer: Printer::for_scale(),
+            },
+            other => other,
+        };
         Self {
-            printer: Printer::for_scale(),
+            shape,
             converter,
             ..self.clone()
         }
@@ -98,17 +126,13 @@ impl Format {
             Conversion::EventsV1 => 1,
             Conversion::AutoscalingV1 => 2,
         };
-        let transform = match self.transform {
-            Transform::None => 0,
-            Transform::PartialObjectMetadata {
-                version: MetaVersion::V1,
-            } => 1,
-            Transform::PartialObjectMetadata {
-                version: MetaVersion::V1Beta1,
-            } => 2,
-            Transform::Table { .. } => return None,
+        let shape = match self.shape {
+            Shape::Whole => 0,
+            Shape::Partial(MetaVersion::V1) => 1,
+            Shape::Partial(MetaVersion::V1Beta1) => 2,
+            Shape::Row { .. } => return None,
         };
-        Some(EncodingId::new(conversion * 3 + transform))
+        Some(EncodingId::new(conversion * 3 + shape))
     }
 
     /// Appends one object as a document of its own.
@@ -129,8 +153,8 @@ impl Format {
         now: Timestamp,
         buffer: &mut Vec<u8>,
     ) {
-        match self.transform {
-            Transform::None => buffer.extend_from_slice(self.converter.served(object).value()),
+        match self.shape {
+            Shape::Whole => buffer.extend_from_slice(self.converter.served(object).value()),
             _ => self.object(object, ResourceVersion::new(0), now, buffer),
         }
     }
@@ -154,17 +178,15 @@ impl Format {
         (columns, now): (ColumnDefinitions, Timestamp),
         buffer: &mut Vec<u8>,
     ) {
-        match self.transform {
-            Transform::None => object.append(Header::Stored, version, buffer),
-            Transform::PartialObjectMetadata { version: meta } => {
-                partial_metadata::append_object(meta, object, version, buffer);
-            }
-            Transform::Table {
+        match self.shape {
+            Shape::Whole => object.append(Header::Stored, version, buffer),
+            Shape::Partial(meta) => partial_metadata::append_object(meta, object, version, buffer),
+            Shape::Row {
                 version: meta,
                 include,
+                printer,
             } => {
-                self.table(meta, include, now)
-                    .append_one(object, version, columns, buffer);
+                table(printer, (meta, include), now).append_one(object, version, columns, buffer);
             }
         }
     }
@@ -213,8 +235,8 @@ impl Format {
         now: Timestamp,
         buffer: &mut Vec<u8>,
     ) -> ListWriter {
-        match self.transform {
-            Transform::None => {
+        match self.shape {
+            Shape::Whole => {
                 let Definition { list_kind, .. } = &*self.definition;
                 let api_version = self.definition.api_version();
                 let head =
@@ -228,11 +250,15 @@ impl Format {
                     separator: b"",
                 }
             }
-            Transform::PartialObjectMetadata { version } => {
+            Shape::Partial(version) => {
                 ListWriter::Partial(PartialList::begin(version, metadata, buffer))
             }
-            Transform::Table { version, include } => {
-                let table = self.table(version, include, now);
+            Shape::Row {
+                version,
+                include,
+                printer,
+            } => {
+                let table = table(printer, (version, include), now);
                 ListWriter::Rows {
                     converter: self.converter.clone(),
                     table: table.begin_list(metadata, buffer),
@@ -240,24 +266,23 @@ impl Format {
             }
         }
     }
+}
 
-    fn table(
-        &self,
-        version: MetaVersion,
-        include: IncludeObject,
-        now: Timestamp,
-    ) -> Table<'static> {
-        let row_object = match include {
-            IncludeObject::None => RowObject::None,
-            IncludeObject::Metadata => RowObject::Metadata,
-            IncludeObject::Object => RowObject::Whole(Header::Stored),
-        };
-        Table {
-            printer: self.printer,
-            version,
-            row_object,
-            now,
-        }
+fn table(
+    printer: &'static Printer,
+    (version, include): (MetaVersion, IncludeObject),
+    now: Timestamp,
+) -> Table<'static> {
+    let row_object = match include {
+        IncludeObject::None => RowObject::None,
+        IncludeObject::Metadata => RowObject::Metadata,
+        IncludeObject::Object => RowObject::Whole(Header::Stored),
+    };
+    Table {
+        printer,
+        version,
+        row_object,
+        now,
     }
 }
 

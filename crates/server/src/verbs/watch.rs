@@ -6,8 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderValue, Request, Response, header};
-use hyper::body::Incoming;
+use http::{HeaderValue, Response, header};
 use listwatch_api::{Freshness, Status, WatchOptions, WatchStart};
 use listwatch_store::Revision;
 use tokio::time::Instant;
@@ -29,7 +28,6 @@ use crate::{
 pub(crate) async fn watch(
     server: &Arc<Server>,
     request: &ResourceRequest,
-    raw: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate_watch(server, request)?;
     let options = WatchOptions::parse(request.query.typed())?;
@@ -39,7 +37,7 @@ pub(crate) async fn watch(
         .open_watches
         .open(request.client)
         .ok_or_else(|| Status::too_many_requests(TOO_MANY_WATCHES, TOO_MANY_WATCHES_RETRY))?;
-    let upgrade = match web_socket::requested(raw.headers()) {
+    let upgrade = match web_socket::requested(&request.headers) {
         Ok(upgrade) => upgrade,
         Err(code) => return Ok(response::bare(code)),
     };

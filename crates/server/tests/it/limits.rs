@@ -3,7 +3,10 @@
 use listwatch_server::Settings;
 use serde_json::json;
 
-use crate::running::{CONFIG_MAPS, start_server, start_with, within};
+use crate::{
+    client::RawConnection,
+    running::{CONFIG_MAPS, TestServer, start_server, start_with, within},
+};
 
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
@@ -50,13 +53,8 @@ async fn a_body_within_its_bound_is_read() {
         .created();
 }
 
-#[tokio::test]
-async fn writes_beyond_their_number_are_asked_to_come_again() {
-    let settings = Settings {
-        writes_in_flight_max: 1,
-        ..Settings::default()
-    };
-    let server = start_with(settings).await;
+/// A write that has its place and does not say what it wants to write, and what it would be.
+async fn held_write(server: &TestServer) -> (RawConnection, String) {
     let mut holding = server.raw().await;
     let body = json!({"metadata": {"name": "held"}}).to_string();
     let head = format!(
@@ -66,6 +64,65 @@ async fn writes_beyond_their_number_are_asked_to_come_again() {
     );
     holding.send(head).await;
     holding.read_until("100 Continue\r\n").await;
+    (holding, body)
+}
+
+#[tokio::test]
+async fn writes_beyond_their_number_wait_for_their_turn() {
+    let settings = Settings {
+        writes_in_flight_max: 1,
+        ..Settings::default()
+    };
+    let server = start_with(settings).await;
+    let (mut holding, body) = held_write(&server).await;
+    let client = (*server).clone();
+    let object = json!({"metadata": {"name": "next"}});
+    let waiting = tokio::spawn(async move { client.post(CONFIG_MAPS, &object).await.code });
+    let waits = "apiserver_current_inqueue_requests{request_kind=\"mutating\"} 1";
+    within(async { while !server.get("/metrics").await.text().contains(waits) {} }).await;
+    server.get(CONFIG_MAPS).await.ok();
+    assert!(!waiting.is_finished());
+
+    holding.send(body).await;
+    holding.read_until("201 Created\r\n").await;
+    assert_eq!(within(waiting).await.unwrap(), 201);
+    server.assert_well().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_has_waited_for_too_long_is_asked_to_come_again() {
+    let settings = Settings {
+        writes_in_flight_max: 1,
+        ..Settings::default()
+    };
+    let server = start_with(settings).await;
+    let (mut holding, body) = held_write(&server).await;
+    for (path, seconds) in [("", 15), ("?timeout=8s", 2)] {
+        let begun = tokio::time::Instant::now();
+        let path = format!("{CONFIG_MAPS}{path}");
+        let refused = server.post(&path, &json!({})).await;
+        assert_eq!(refused.code, 429);
+        assert_eq!(refused.header("retry-after"), "1");
+        assert_eq!(begun.elapsed().as_secs(), seconds);
+    }
+    let metrics = server.get("/metrics").await.text();
+    let refused = "apiserver_flowcontrol_rejected_requests_total\
+                   {request_kind=\"mutating\",reason=\"time-out\"} 2";
+    assert!(metrics.contains(refused), "{metrics}");
+    holding.send(body).await;
+    holding.read_until("201 Created\r\n").await;
+    server.assert_well().await;
+}
+
+#[tokio::test]
+async fn writes_beyond_those_that_may_wait_are_asked_to_come_again() {
+    let settings = Settings {
+        writes_in_flight_max: 1,
+        requests_waiting_max: 0,
+        ..Settings::default()
+    };
+    let server = start_with(settings).await;
+    let (mut holding, body) = held_write(&server).await;
 
     let refused = server.post(CONFIG_MAPS, &json!({})).await;
     assert_eq!(refused.code, 429);
@@ -82,9 +139,10 @@ async fn writes_beyond_their_number_are_asked_to_come_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reads_beyond_their_number_are_asked_to_come_again() {
+async fn reads_beyond_those_that_may_wait_are_asked_to_come_again() {
     let settings = Settings {
         reads_in_flight_max: 1,
+        requests_waiting_max: 0,
         ..Settings::default()
     };
     let server = start_with(settings).await;
@@ -254,6 +312,7 @@ async fn a_watch_that_names_no_time_gets_one() {
 async fn a_client_that_leaves_gives_up_its_place() {
     let settings = Settings {
         writes_in_flight_max: 1,
+        requests_waiting_max: 0,
         ..Settings::default()
     };
     let server = start_with(settings).await;
