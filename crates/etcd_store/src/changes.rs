@@ -2,13 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use listwatch_etcd::{
     Content, Error, Event, KeyRange as EtcdRange, PreviousValues, ProgressRequests, Range, ReadAt,
     Watch, WatchRequest, WatchUpdate,
 };
 use listwatch_store::{
     Change, ChangeBatch, Changes, ChangesError, Follow, KeyRange, Previous, Revision, StoreFuture,
+    pack,
 };
 use tokio::{
     sync::watch::Receiver,
@@ -171,7 +171,7 @@ impl EtcdChanges {
         let revision = self.cluster.revision(number_of(&event));
         let (stored, value, previous) = match event {
             Event::Put { current, previous } => {
-                let value = Bytes::copy_from_slice(&current.value);
+                let value = pack(&current.value);
                 (current.key, Some(value), previous)
             }
             Event::Delete { key, previous, .. } => (key, None, previous),

@@ -1,8 +1,7 @@
 //! Ranges at one revision, in pages that etcd and the network take well.
 
-use bytes::Bytes;
 use listwatch_etcd::{Content, Error, KeyRange, KeyValue, Range, RangeAnswer, ReadAt};
-use listwatch_store::{Entry, Page, Read, ReadError};
+use listwatch_store::{Entry, Page, Read, ReadError, pack};
 
 use crate::{cluster::Cluster, failure::read_error, own_keys};
 
@@ -56,7 +55,7 @@ pub(crate) fn entry(cluster: &Cluster, found: &KeyValue) -> Option<Entry> {
         key: cluster.mount.known(&found.key)?,
         revision: cluster.revision(found.mod_revision),
         // What comes is a slice of a page, and must not keep all of that in memory.
-        value: Bytes::copy_from_slice(&found.value),
+        value: pack(&found.value),
     })
 }
 

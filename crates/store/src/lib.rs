@@ -7,6 +7,7 @@
 
 mod revision;
 mod key;
+mod packing;
 mod store;
 mod expiry;
 mod random;
@@ -20,6 +21,7 @@ pub use clock::WallClock;
 pub use embedded::{DiskWork, EmbeddedOptions, EmbeddedStore, OpenError};
 pub use key::{Key, KeyRange};
 pub use memory::{MemoryHistory, MemoryStore};
+pub use packing::pack;
 pub use revision::Revision;
 pub use store::{
     COMMIT_BYTES_MAX, COMMIT_REQUIREMENTS_MAX, Change, ChangeBatch, Changes, ChangesError, Commit,

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use imbl::OrdMap;
 use parking_lot::Mutex;
 use tokio::{sync::watch, time::Instant};
@@ -15,6 +16,7 @@ use crate::{
     Change, ChangeBatch, Changes, ChangesError, Commit, CommitError, Condition, Entry, Follow, Key,
     KeyRange, Operation, Page, Read, ReadError, Revision, Store, StoreFuture, Write,
     expiry::{Due, Expirer, Expiring, ExpiryFailed, ExpiryQueue},
+    pack,
 };
 
 /// Commits in one batch. At the bound the batch ends; the cursor goes on with the next.
@@ -250,9 +252,9 @@ impl State {
             changes: Vec::new(),
         };
         for operation in &commit.operations {
-            let previous = self.write(operation, revision, now);
-            if previous.is_some() || matches!(operation.write, Write::Put(_)) {
-                committed.push(operation, previous);
+            let (previous, value) = self.write(operation, revision, now);
+            if previous.is_some() || value.is_some() {
+                committed.push(&operation.key, value, previous);
             }
         }
         if !committed.changes.is_empty() {
@@ -262,18 +264,24 @@ impl State {
         }
     }
 
-    /// Returns the entry that was there before.
-    fn write(&mut self, operation: &Operation, revision: Revision, now: Instant) -> Option<Entry> {
+    /// Returns the entry that was there before, and the value that is there now.
+    fn write(
+        &mut self,
+        operation: &Operation,
+        revision: Revision,
+        now: Instant,
+    ) -> (Option<Entry>, Option<Bytes>) {
         let key = &operation.key;
-        let previous = match &operation.write {
-            Write::Delete => self.entries.remove(key),
+        let (previous, value) = match &operation.write {
+            Write::Delete => (self.entries.remove(key), None),
             Write::Put(put) => {
+                let value = pack(&put.value);
                 let entry = Entry {
                     key: key.clone(),
                     revision,
-                    value: put.value.clone(),
+                    value: value.clone(),
                 };
-                self.entries.insert(key.clone(), entry)
+                (self.entries.insert(key.clone(), entry), Some(value))
             }
         };
         if let Some(entry) = &previous
@@ -287,7 +295,7 @@ impl State {
             self.ends.insert(key.clone(), now + lifetime);
             self.expiry.insert(now + lifetime, revision, key.clone());
         }
-        previous
+        (previous, value)
     }
 
     fn forget_before(&mut self, before: Revision) {
@@ -335,17 +343,13 @@ impl State {
 }
 
 impl Committed {
-    fn push(&mut self, operation: &Operation, previous: Option<Entry>) {
-        let value = match &operation.write {
-            Write::Put(put) => Some(put.value.clone()),
-            Write::Delete => None,
-        };
-        self.bytes += operation.key.as_bytes().len()
+    fn push(&mut self, key: &Key, value: Option<Bytes>, previous: Option<Entry>) {
+        self.bytes += key.as_bytes().len()
             + value.as_ref().map_or(0, |value| value.len())
             + previous.as_ref().map_or(0, |entry| entry.value.len());
         self.changes.push(Change {
             revision: self.revision,
-            key: operation.key.clone(),
+            key: key.clone(),
             value,
             previous,
         });

@@ -7,7 +7,7 @@ use listwatch_api::{
     ResourceVersion,
     object::{Header, LayoutError, StoredObject},
 };
-use listwatch_store::{Key, Revision};
+use listwatch_store::{Key, Revision, pack};
 
 use super::{counted_tree::Keyed, kind_layout::KindLayout};
 use crate::registry::{Form, Unreadable};
@@ -115,7 +115,7 @@ fn scan(layout: &KindLayout, key: &Key, value: Bytes) -> Result<(StoredObject, F
         true => Form::Canonical,
         false => Form::Foreign,
     };
-    let stored = StoredObject::scan(canonical.into(), layout.paths())?;
+    let stored = StoredObject::scan(pack(&canonical), layout.paths())?;
     Ok((stored, form))
 }
 

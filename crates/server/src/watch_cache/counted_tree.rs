@@ -13,6 +13,8 @@ const NODE_MAX: usize = 32;
 const NODE_MIN: usize = 8;
 /// How full nodes are made when a whole tree is built at once.
 const NODE_FILL: usize = 28;
+/// Nodes grow by this much: most have no more room than they need.
+const NODE_STEP: usize = 4;
 
 /// Something that is ordered by a key.
 pub(super) trait Keyed: Clone {
@@ -30,13 +32,11 @@ impl Keyed for Key {
 #[derive(Clone)]
 pub(super) struct CountedTree<T>(Arc<Node<T>>);
 
-#[derive(Clone)]
 enum Node<T> {
     Leaf(Vec<T>),
     Branch(Branch<T>),
 }
 
-#[derive(Clone)]
 struct Branch<T> {
     /// For each child a key that none of its own is less than. Nothing is less than the first.
     starts: Vec<Key>,
@@ -191,6 +191,40 @@ struct Inserted<T> {
     split: Option<(Key, Arc<Node<T>>)>,
 }
 
+/// A node is copied to be changed, and mostly to get one more.
+impl<T: Clone> Clone for Node<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Leaf(elements) => Self::Leaf(copy_with_room(elements)),
+            Self::Branch(branch) => Self::Branch(Branch {
+                starts: copy_with_room(&branch.starts),
+                children: copy_with_room(&branch.children),
+                len: branch.len,
+            }),
+        }
+    }
+}
+
+fn copy_with_room<I: Clone>(items: &[I]) -> Vec<I> {
+    let mut copy = Vec::with_capacity((items.len() + 1).next_multiple_of(NODE_STEP));
+    copy.extend_from_slice(items);
+    copy
+}
+
+fn insert_at<I>(items: &mut Vec<I>, at: usize, item: I) {
+    if items.len() == items.capacity() {
+        items.reserve_exact(NODE_STEP);
+    }
+    items.insert(at, item);
+}
+
+/// The items from `middle` on, taken out, with as little room left as there can be.
+fn split_off<I>(items: &mut Vec<I>, middle: usize) -> Vec<I> {
+    let right = items.split_off(middle);
+    items.shrink_to(middle.next_multiple_of(NODE_STEP));
+    right
+}
+
 impl<T> Node<T> {
     fn len(&self) -> usize {
         match self {
@@ -264,13 +298,13 @@ impl<T: Keyed> Branch<T> {
         let Inserted { replaced, split } = Arc::make_mut(&mut self.children[at]).insert(element);
         self.len += usize::from(replaced.is_none());
         if let Some((start, node)) = split {
-            self.starts.insert(at + 1, start);
-            self.children.insert(at + 1, node);
+            insert_at(&mut self.starts, at + 1, start);
+            insert_at(&mut self.children, at + 1, node);
         }
         let split = (self.children.len() > NODE_MAX).then(|| {
             let middle = split_point(at + 1, self.children.len());
-            let right = Self::of(self.children.split_off(middle));
-            self.starts.truncate(middle);
+            let right = Self::of(split_off(&mut self.children, middle));
+            drop(split_off(&mut self.starts, middle));
             self.len -= right.len;
             (right.starts[0].clone(), Arc::new(Node::Branch(right)))
         });
@@ -319,9 +353,10 @@ fn insert_into_leaf<T: Keyed>(elements: &mut Vec<T>, element: T) -> Inserted<T> 
         }
         Err(at) => at,
     };
-    elements.insert(at, element);
+    insert_at(elements, at, element);
     let split = (elements.len() > NODE_MAX).then(|| {
-        let right = elements.split_off(split_point(at, elements.len()));
+        let middle = split_point(at, elements.len());
+        let right = split_off(elements, middle);
         (right[0].key().clone(), Arc::new(Node::Leaf(right)))
     });
     Inserted {
@@ -444,5 +479,28 @@ mod tests {
         tree.get_mut(key(50).as_bytes()).unwrap().1 = 7;
         assert_eq!(tree.get(key(50).as_bytes()).unwrap().1, 7);
         assert_eq!(before.get(key(50).as_bytes()).unwrap().1, 50);
+    }
+    /// Places for elements in all leaves, taken and free.
+    fn room(node: &Node<Pair>) -> usize {
+        match node {
+            Node::Leaf(elements) => elements.capacity(),
+            Node::Branch(branch) => branch.children.iter().map(|child| room(child)).sum(),
+        }
+    }
+
+    #[test]
+    fn a_tree_that_grew_while_others_looked_on_has_hardly_more_room_than_it_needs() {
+        let mut random = fastrand::Rng::with_seed(11);
+        let mut tree = CountedTree::new();
+        let mut shown = tree.clone();
+        for step in 0..10_000 {
+            tree.insert(Pair(key(random.u32(..99_999)), step));
+            if step % 3 == 0 {
+                shown = tree.clone();
+            }
+        }
+        assert!(shown.len() <= tree.len());
+        let needed = tree.len();
+        assert!(room(&tree.0) * 100 <= needed * 115, "{}", room(&tree.0));
     }
 }

@@ -17,11 +17,10 @@ use super::{
     view::View,
 };
 
-/// States of the past that are kept whole, at the most; the oldest leaves first. Others are made by
-/// taking events back.
+/// States of the past that are kept whole, at the most; the oldest leaves first. Only those that
+/// were asked for are kept: each costs the nodes that have changed since. Others are made by taking
+/// events back.
 const KEPT_VIEWS_MAX: usize = 16;
-/// After this many events another state is kept.
-const KEPT_VIEW_INTERVAL: u64 = 256;
 
 /// Gaps that are kept apart, at the most. A further one makes the newest longer.
 const GAPS_MAX: usize = 8;
@@ -95,14 +94,6 @@ impl Journal {
         self.kept.retain(|view| view.sequence >= first);
         let floor = self.history.floor();
         self.gaps.retain(|gap| gap.before > floor);
-    }
-
-    /// Keeps the newest state for later, if it is time for it.
-    pub(super) fn keep_newest(&mut self, view: &Arc<View>) {
-        let last = self.kept.back().map_or(0, |kept| kept.sequence);
-        if view.sequence >= last + KEPT_VIEW_INTERVAL {
-            self.keep(view);
-        }
     }
 
     /// Keeps a state for those who ask for it again.

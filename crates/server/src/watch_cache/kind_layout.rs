@@ -22,7 +22,8 @@ pub struct KindLayout {
 /// A selectable field.
 #[derive(Debug)]
 pub(super) struct Field {
-    pub(super) name: Box<str>,
+    /// More than one where a field has an old name too.
+    names: Vec<Box<str>>,
     pub(super) lookup: Lookup,
     /// The text of an absent value, escaped as values are stored.
     default: Box<str>,
@@ -81,23 +82,29 @@ impl KindLayout {
     }
 
     fn add(&mut self, field: &SelectableField) {
-        let path = self.add_path(&field.path);
-        let fallback = field.fallback.as_ref().map(|path| self.add_path(path));
-        self.fields.push(Field {
-            name: field.name.clone(),
+        let new = Field {
+            names: vec![field.name.clone()],
             default: escaped(&field.default),
-            path,
-            fallback,
+            path: self.add_path(&field.path),
+            fallback: field.fallback.as_ref().map(|path| self.add_path(path)),
             lookup: match field.indexed {
                 true => Lookup::Index,
                 false => Lookup::Scan,
             },
-        });
+        };
+        match self.fields.iter_mut().find(|known| known.says_what(&new)) {
+            Some(known) => known.names.extend(new.names),
+            None => self.fields.push(new),
+        }
     }
 
     fn add_path(&mut self, members: &[Box<str>]) -> usize {
-        self.paths.push(MemberPath::new(members.iter().cloned()));
-        self.paths.len() - 1
+        let path = MemberPath::new(members.iter().cloned());
+        let known = self.paths.iter().position(|known| *known == path);
+        known.unwrap_or_else(|| {
+            self.paths.push(path);
+            self.paths.len() - 1
+        })
     }
 
     pub(super) fn is_namespaced(&self) -> bool {
@@ -118,7 +125,8 @@ impl KindLayout {
 
     /// The index of the field with this name.
     pub(super) fn field(&self, name: &str) -> Option<usize> {
-        self.fields.iter().position(|field| &*field.name == name)
+        let is_named = |field: &Field| field.names.iter().any(|known| &**known == name);
+        self.fields.iter().position(is_named)
     }
 
     /// The text of a field of an object, escaped as it is stored.
@@ -133,6 +141,14 @@ impl KindLayout {
     }
 }
 
+impl Field {
+    /// Whether it has the value of the other in every object, and is found as fast.
+    fn says_what(&self, other: &Self) -> bool {
+        let place = |field: &Self| (field.path, field.fallback, field.lookup);
+        place(self) == place(other) && self.default == other.default
+    }
+}
+
 /// The text as it stands in stored objects.
 pub(super) fn escaped(text: &str) -> Box<str> {
     let mut buffer = Vec::with_capacity(text.len());
@@ -140,4 +156,32 @@ pub(super) fn escaped(text: &str) -> Box<str> {
     String::from_utf8(buffer)
         .expect("escapes are ASCII and the rest was text")
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(name: &str, path: &[&str]) -> SelectableField {
+        SelectableField {
+            name: name.into(),
+            path: path.iter().map(|member| (*member).into()).collect(),
+            fallback: None,
+            default: "".into(),
+            indexed: true,
+        }
+    }
+
+    #[test]
+    fn a_field_with_two_names_is_looked_for_and_indexed_once() {
+        let fields = [
+            field("spec.nodeName", &["spec", "nodeName"]),
+            field("spec.host", &["spec", "nodeName"]),
+            field("spec.other", &["spec", "other"]),
+        ];
+        let layout = KindLayout::new("/registry/things/", Scope::Namespaced, &fields);
+        assert_eq!((layout.fields().len(), layout.paths().len()), (2, 2));
+        assert_eq!(layout.field("spec.host"), layout.field("spec.nodeName"));
+        assert_ne!(layout.field("spec.other"), layout.field("spec.nodeName"));
+    }
 }

@@ -111,11 +111,8 @@ impl KindWriter {
             self.shared.journal.write().record(commits, now);
         }
         self.pending.clear();
-        let view = Arc::new(self.view.clone());
-        self.shared.publish(Arc::clone(&view));
-        let mut journal = self.shared.journal.write();
-        journal.keep_newest(&view);
-        journal.fanout.take_wakes()
+        self.shared.publish(Arc::new(self.view.clone()));
+        self.shared.journal.write().fanout.take_wakes()
     }
 
     /// Whether something was applied that nobody sees yet.

@@ -2,8 +2,6 @@
 
 use std::{collections::VecDeque, num::NonZeroU32, sync::Arc};
 
-use bytes::Bytes;
-
 use super::{
     base::{Base, BaseHeader},
     error::OpenError,
@@ -15,7 +13,7 @@ use super::{
     state::{Place, State, Stored},
     writer::{Superseded, Writer},
 };
-use crate::{Key, KeyRange, Revision, disk::Disk};
+use crate::{Key, KeyRange, Revision, disk::Disk, pack};
 
 /// What the files say.
 pub(crate) struct Recovery {
@@ -134,7 +132,7 @@ impl Recovery {
                 LoggedWrite::Put { value, end, .. } => {
                     let stored = Stored {
                         revision,
-                        value: Bytes::copy_from_slice(value),
+                        value: pack(value),
                         end,
                         place: Some(place),
                     };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use imbl::{OrdMap, ordmap, shared_ptr::DefaultSharedPtr};
 
 use super::base::BaseEntry;
-use crate::{Entry, Key, KeyRange, Revision};
+use crate::{Entry, Key, KeyRange, Revision, pack};
 
 /// A value that is current.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl State {
     pub(crate) fn load(&mut self, entry: &BaseEntry<'_>) {
         let stored = Stored {
             revision: entry.revision,
-            value: Bytes::copy_from_slice(entry.value),
+            value: pack(entry.value),
             end: entry.end,
             place: None,
         };

@@ -14,7 +14,9 @@ use super::{
     snapshot::{Committed, Files, Snapshot},
     state::{Place, State, Stored},
 };
-use crate::{Change, Commit, CommitError, Key, Operation, Revision, Write, expiry::ExpiryQueue};
+use crate::{
+    Change, Commit, CommitError, Key, Operation, Revision, Write, expiry::ExpiryQueue, pack,
+};
 
 /// Versions of the past dropped after each group, so that no commit waits long for it.
 const FORGET_VERSIONS_MAX: usize = 4096;
@@ -202,14 +204,15 @@ impl Writer {
             Write::Delete => (None, None, Some(self.state.delete(key, revision)?)),
             Write::Put(put) => {
                 let end = put.lifetime.map(|lifetime| end_of(head.time, lifetime));
+                let value = pack(&put.value);
                 let stored = Stored {
                     revision,
-                    value: put.value.clone(),
+                    value: value.clone(),
                     end,
                     place: Some(place),
                 };
                 let previous = self.state.put(key.clone(), stored);
-                (Some(put.value.clone()), end, previous)
+                (Some(value), end, previous)
             }
         };
         Some(Accepting {
