@@ -16,6 +16,7 @@ mod removal;
 mod step;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use comparison::Comparison;
 pub use conformity::{Nonconformity, check as check_conformity};

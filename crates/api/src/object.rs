@@ -4,9 +4,15 @@
 //! the object is given out. Lists and events are made of these bytes and never of a parsed tree.
 
 mod canonical;
+mod draft;
+mod outline;
+mod parts;
 mod scanner;
 mod stored;
 
-pub use canonical::{append_escaped, to_canonical};
+pub use canonical::{append_escaped, is_text_of, to_canonical};
 pub(crate) use canonical::{append_members, append_value};
+pub use draft::Draft;
+pub use outline::Outline;
+pub use parts::{Elements, Members, unquote};
 pub use stored::{Header, LayoutError, MemberPath, StoredObject};

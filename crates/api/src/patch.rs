@@ -16,6 +16,9 @@ mod strategic_merge_patch;
 
 pub use json_patch::JsonPatch;
 
+/// The member of the metadata that most patches leave alone.
+const MANAGED_FIELDS: &str = "managedFields";
+
 /// A decoded patch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Patch {
@@ -47,7 +50,24 @@ pub struct DecodedPatch {
     pub oddities: Vec<String>,
 }
 
+/// How far into an object a patch looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach<'a> {
+    /// It may look at all of it.
+    Everything,
+    /// Into its metadata, but for `managedFields`, and into these members.
+    Members(Vec<&'a str>),
+}
+
 impl Patch {
+    /// How far into an object it looks.
+    pub fn reach(&self) -> Reach<'_> {
+        match self {
+            Self::Json(patch) => patch.reach(),
+            Self::Merge(patch) | Self::StrategicMerge(patch) => reach_of_partial(patch),
+        }
+    }
+
     /// Reads the body of a patch.
     pub fn decode(format: PatchFormat, body: &[u8]) -> Result<DecodedPatch, Status> {
         let document = json::decode(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
@@ -102,6 +122,21 @@ impl Patch {
                 "strategic merge patch format is not supported",
             )),
         }
+    }
+}
+
+/// How far a partial object looks. What begins with a dollar says what to do with its surroundings.
+fn reach_of_partial(patch: &Value) -> Reach<'_> {
+    let is_directive = |name: &String| name.starts_with('$');
+    let metadata = patch.get("metadata").and_then(Value::as_object);
+    let mut told_of_metadata = metadata.into_iter().flat_map(|metadata| metadata.keys());
+    let members = match patch {
+        Value::Object(members) if !members.keys().any(is_directive) => members,
+        _ => return Reach::Everything,
+    };
+    match told_of_metadata.any(|name| is_directive(name) || name == MANAGED_FIELDS) {
+        true => Reach::Everything,
+        false => Reach::Members(members.keys().map(String::as_str).collect()),
     }
 }
 
@@ -176,6 +211,43 @@ mod tests {
         let body = br#"[{"op":"test","op":"add","path":"/a","value":1}]"#;
         let decoded = Patch::decode(PatchFormat::Json, body).unwrap();
         assert_eq!(decoded.oddities, ["json patch duplicate field \"[0].op\""]);
+    }
+
+    fn reach(format: PatchFormat, body: &str) -> Option<Vec<String>> {
+        let decoded = Patch::decode(format, body.as_bytes()).unwrap();
+        match decoded.patch.reach() {
+            Reach::Everything => None,
+            Reach::Members(names) => Some(names.into_iter().map(str::to_owned).collect()),
+        }
+    }
+
+    #[test]
+    fn a_patch_looks_only_into_what_it_names() {
+        let merge = |body| reach(PatchFormat::Merge, body);
+        assert_eq!(
+            merge(r#"{"metadata":{"labels":{}}}"#),
+            Some(vec!["metadata".to_owned()])
+        );
+        assert_eq!(
+            merge(r#"{"spec":1,"x":null}"#),
+            Some(vec!["spec".to_owned(), "x".to_owned()])
+        );
+        assert_eq!(merge(r#"{"metadata":{"managedFields":[]}}"#), None);
+        let strategic = |body| reach(PatchFormat::StrategicMerge, body);
+        assert_eq!(strategic(r#"{"$patch":"replace"}"#), None);
+        assert_eq!(strategic(r#"{"metadata":{"$retainKeys":[]}}"#), None);
+        let json = |pointer: &str| {
+            let body = format!(r#"[{{"op":"copy","from":"/spec/a","path":"{pointer}"}}]"#);
+            reach(PatchFormat::Json, &body)
+        };
+        assert_eq!(
+            json("/status/b"),
+            Some(vec!["spec".to_owned(), "status".to_owned()])
+        );
+        assert!(json("/metadata/labels/b").is_some());
+        assert_eq!(json("/metadata"), None);
+        assert_eq!(json("/metadata/managedFields/0"), None);
+        assert_eq!(json(""), None);
     }
 
     #[test]

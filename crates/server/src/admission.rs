@@ -9,5 +9,5 @@ mod judge;
 mod namespace_lifecycle;
 
 pub(crate) use defaults::{apply_defaults, begin_life};
-pub(crate) use judge::judge;
+pub(crate) use judge::{judge, looks_beyond_metadata};
 pub(crate) use namespace_lifecycle::{Home, find_home, refuse_to_delete};

@@ -13,7 +13,11 @@ mod stored;
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use listwatch_api::{Status, object, write_options::DryRun};
+use listwatch_api::{
+    Status,
+    object::{Draft, StoredObject},
+    write_options::DryRun,
+};
 use listwatch_store::{
     Commit, CommitError, Condition, Entry, Key, KeyRange, Put, Read, ReadError, Revision, Store,
     Write,
@@ -31,7 +35,7 @@ pub(crate) use managed_fields::{
     Applied, ApplyError, Conflict, FieldTracker, OnConflict, Owners, keep_reset, manager_name,
 };
 pub(crate) use metadata::{carry_over, metadata, metadata_mut, stamp_new, text as metadata_text};
-pub(crate) use stored::{Current, Stored, unreadable};
+pub(crate) use stored::{Current, SCANNED, Stored, unreadable};
 
 /// How long one write may take with all its retries. Then the client hears that it may have
 /// happened.
@@ -41,9 +45,9 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
 #[derive(Debug)]
 pub(crate) enum Next {
     /// This object.
-    Put(Value),
+    Put(Draft),
     /// Nothing: it is removed. The object is what the client is told.
-    Remove(Value),
+    Remove(Draft),
     /// Nothing: a value that nobody can read is removed.
     Discard,
     /// It stays as it is.
@@ -53,9 +57,9 @@ pub(crate) enum Next {
 /// What a change did.
 #[derive(Debug)]
 pub(crate) struct Changed {
-    /// The object afterwards, or its last state when it was removed: canonical bytes. Empty when
-    /// nobody could read what was removed.
-    pub bytes: Bytes,
+    /// The object afterwards, or its last state when it was removed, without its labels and fields
+    /// being found. Empty when nobody could read what was removed.
+    pub object: StoredObject,
     /// The revision that the object has now; `None` for one that a dry run did not create.
     pub revision: Option<Revision>,
     /// How it came to be so.
@@ -65,7 +69,7 @@ pub(crate) struct Changed {
 impl Changed {
     /// The object as a tree.
     pub(crate) fn parse(&self) -> Value {
-        parse(&self.bytes)
+        parse(self.object.value())
     }
 }
 
@@ -137,7 +141,7 @@ enum Plan {
     /// All is well as it is.
     Keep(Changed),
     /// This is to be written, and told.
-    Write(Write, Bytes, Outcome),
+    Write(Write, StoredObject, Outcome),
 }
 
 impl Committer {
@@ -177,7 +181,7 @@ impl Committer {
             }
             let writing = match plan? {
                 Plan::Keep(changed) => return Ok(changed),
-                Plan::Write(write, bytes, outcome) => (write, bytes, outcome),
+                Plan::Write(write, object, outcome) => (write, object, outcome),
             };
             match attempts.attempt(&stored, writing).await {
                 Attempt::Done(changed) => return Ok(changed),
@@ -195,7 +199,7 @@ impl Committer {
         &self,
         destination: &Destination,
         home: Option<&Home<'_>>,
-        object: &Value,
+        object: &Draft,
     ) -> Result<Option<Changed>, Status> {
         let stored = match destination.persistence {
             // The commit itself finds out.
@@ -205,9 +209,9 @@ impl Committer {
         if stored.revision().is_some() {
             return Ok(None);
         }
-        let bytes = Bytes::from(object::to_canonical(object));
-        let write = destination.put(bytes.clone());
-        let writing = (write, bytes, Outcome::Created);
+        let object = object.encode();
+        let write = destination.put(object.value().clone());
+        let writing = (write, object, Outcome::Created);
         let attempts = self.attempts(destination, home);
         match attempts.attempt(&stored, writing).await {
             Attempt::Done(changed) => Ok(Some(changed)),
@@ -259,12 +263,12 @@ impl Attempts<'_> {
     async fn attempt(
         &self,
         stored: &Stored,
-        (write, bytes, outcome): (Write, Bytes, Outcome),
+        (write, object, outcome): (Write, StoredObject, Outcome),
     ) -> Attempt {
         let revision = stored.revision();
         let done = |revision| {
             Attempt::Done(Changed {
-                bytes,
+                object,
                 revision,
                 outcome,
             })
@@ -356,21 +360,22 @@ fn plan(destination: &Destination, stored: &Stored, next: Next) -> Plan {
     match (next, current) {
         (Next::Keep, Some(current)) => Plan::Keep(current.unchanged()),
         (Next::Keep, None) => unreachable!("a change that keeps nothing is refused earlier"),
-        (Next::Remove(object), _) => {
-            let bytes = object::to_canonical(&object).into();
-            Plan::Write(Write::Delete, bytes, Outcome::Removed)
+        (Next::Remove(object), _) => Plan::Write(Write::Delete, object.encode(), Outcome::Removed),
+        (Next::Discard, _) => {
+            let nothing = Draft::default().encode();
+            Plan::Write(Write::Delete, nothing, Outcome::Discarded)
         }
-        (Next::Discard, _) => Plan::Write(Write::Delete, Bytes::new(), Outcome::Discarded),
         (Next::Put(object), current) => {
-            let bytes = Bytes::from(object::to_canonical(&object));
+            let object = object.encode();
             let outcome = match current {
-                Some(current) if current.is_stored_as(&bytes) => {
+                Some(current) if current.is_stored_as(object.value()) => {
                     return Plan::Keep(current.unchanged());
                 }
                 Some(_) => Outcome::Updated,
                 None => Outcome::Created,
             };
-            Plan::Write(destination.put(bytes.clone()), bytes, outcome)
+            let write = destination.put(object.value().clone());
+            Plan::Write(write, object, outcome)
         }
     }
 }

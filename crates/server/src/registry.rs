@@ -1,6 +1,6 @@
 //! Which kinds exist and how each behaves, as data.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use listwatch_api::schema::Schema;
@@ -55,6 +55,8 @@ const BUILTIN_SCHEMA: [&str; 25] = [
 pub struct Registry {
     definitions: Vec<Arc<Definition>>,
     places_by_resource: HashMap<Box<str>, Vec<usize>>,
+    /// Where objects are stored that are also served in another version than the stored one.
+    converted: HashSet<Box<str>>,
     schema: Arc<Schema>,
 }
 
@@ -80,7 +82,12 @@ impl Registry {
                 .or_default()
                 .push(place);
         }
+        let converted = definitions
+            .iter()
+            .filter(|definition| definition.conversion != Conversion::None)
+            .map(|definition| definition.storage_prefix.clone());
         Self {
+            converted: converted.collect(),
             definitions,
             places_by_resource,
             schema,
@@ -95,6 +102,11 @@ impl Registry {
             .map(|&place| &self.definitions[place])
             .find(|found| &*found.group == group && &*found.version == version)
             .cloned()
+    }
+
+    /// Whether the objects of this kind are also served in another version than the stored one.
+    pub fn is_converted(&self, definition: &Definition) -> bool {
+        self.converted.contains(&definition.storage_prefix)
     }
 
     /// Whether any kind of this group is served.

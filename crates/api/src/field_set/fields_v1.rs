@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Branch, FieldSet, Node, Step};
+use super::{Branch, FieldSet, Node, Step, written};
 
 /// The key that stands for a field itself, beside those for what is below it.
 const SELF: &str = ".";
@@ -22,35 +22,79 @@ impl FieldSet {
         }
     }
 
-    /// Writes FieldsV1.
-    pub fn to_fields_v1(&self) -> Value {
-        Value::Object(self.members().collect())
+    /// Reads the text of FieldsV1.
+    pub fn from_fields_v1_text(text: &str) -> Result<Self, FieldsError> {
+        let fields = serde_json::from_str(text).map_err(|error| FieldsError(error.to_string()))?;
+        Self::from_fields_v1(&fields)
+    }
+
+    /// Writes FieldsV1: canonical JSON.
+    pub fn to_fields_v1(&self) -> String {
+        let mut text = Vec::with_capacity(512);
+        self.append_fields_v1(&mut text);
+        String::from_utf8(text).expect("JSON is written as UTF-8")
     }
 
     /// Whether a field of this set is in a set that [`Self::to_fields_v1`] wrote.
-    pub fn intersects_written(&self, fields: &Value) -> bool {
+    pub fn intersects_written(&self, fields: &str) -> bool {
         self.nodes.iter().any(|node| {
-            fields.get(node.step.to_key()).is_some_and(|found| {
-                (node.branch.is_member && is_member(found))
+            written::find(fields, &node.step).is_some_and(|found| {
+                (node.branch.is_member && written::is_member(found))
                     || node.branch.below.intersects_written(found)
             })
         })
     }
 
     /// Whether all fields of this set are in a set that [`Self::to_fields_v1`] wrote.
-    pub fn is_within_written(&self, fields: &Value) -> bool {
+    pub fn is_within_written(&self, fields: &str) -> bool {
         self.nodes.iter().all(|node| {
-            fields.get(node.step.to_key()).is_some_and(|found| {
-                (!node.branch.is_member || is_member(found))
+            written::find(fields, &node.step).is_some_and(|found| {
+                (!node.branch.is_member || written::is_member(found))
                     && node.branch.below.is_within_written(found)
             })
         })
     }
 
-    fn members(&self) -> impl Iterator<Item = (String, Value)> {
-        self.nodes
-            .iter()
-            .map(|node| (node.step.to_key(), write(&node.branch)))
+    fn append_fields_v1(&self, text: &mut Vec<u8>) {
+        text.push(b'{');
+        self.append_members(text);
+        text.push(b'}');
+    }
+
+    /// Appends the members sorted by their keys. Indexes, which sort last as steps, come between
+    /// fields and others, as text.
+    fn append_members(&self, text: &mut Vec<u8>) {
+        let is_field = |node: &Node| matches!(node.step, Step::Field(_));
+        let is_no_index = |node: &Node| !matches!(node.step, Step::Index(_));
+        let (rest, indexes) = self.nodes.split_at(self.nodes.partition_point(is_no_index));
+        let (fields, others) = rest.split_at(rest.partition_point(is_field));
+        let mut indexes: Vec<&Node> = indexes.iter().collect();
+        indexes.sort_by_cached_key(|node| node.step.to_key());
+        let sorted = fields.iter().chain(indexes).chain(others);
+        for (place, node) in sorted.enumerate() {
+            if place > 0 {
+                text.push(b',');
+            }
+            node.append(text);
+        }
+    }
+}
+
+impl Node {
+    fn append(&self, text: &mut Vec<u8>) {
+        self.step.append_key(text);
+        let Branch { is_member, below } = &self.branch;
+        match *is_member && !below.is_empty() {
+            true => {
+                text.extend_from_slice(b":{\".\":{},");
+                below.append_members(text);
+                text.push(b'}');
+            }
+            false => {
+                text.push(b':');
+                below.append_fields_v1(text);
+            }
+        }
     }
 }
 
@@ -75,16 +119,4 @@ fn read(members: &Map<String, Value>) -> Result<Branch, FieldsError> {
     let below = FieldSet::of_nodes(nodes);
     let is_member = says_so || below.is_empty();
     Ok(Branch { is_member, below })
-}
-
-fn is_member(written: &Value) -> bool {
-    written
-        .as_object()
-        .is_some_and(|members| members.is_empty() || members.contains_key(SELF))
-}
-
-fn write(branch: &Branch) -> Value {
-    let itself = branch.is_member && !branch.below.is_empty();
-    let itself = itself.then(|| (SELF.to_owned(), Value::Object(Map::new())));
-    Value::Object(itself.into_iter().chain(branch.below.members()).collect())
 }

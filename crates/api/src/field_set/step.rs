@@ -64,6 +64,23 @@ impl Step {
         Ok(Some(step))
     }
 
+    /// Appends the key of FieldsV1 as JSON.
+    pub(super) fn append_key(&self, text: &mut Vec<u8>) {
+        let (sign, name) = match self {
+            Self::Field(name) => ("f:", name),
+            Self::Keys(keys) => ("k:", keys),
+            Self::Value(value) => ("v:", value),
+            Self::Index(index) => {
+                text.extend_from_slice(format!("\"i:{index}\"").as_bytes());
+                return;
+            }
+        };
+        text.push(b'"');
+        text.extend_from_slice(sign.as_bytes());
+        object::append_escaped(name, text);
+        text.push(b'"');
+    }
+
     /// The key of FieldsV1.
     pub(super) fn to_key(&self) -> String {
         match self {

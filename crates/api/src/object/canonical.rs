@@ -3,9 +3,16 @@
 //! Text is escaped as Go's encoder does it (`<`, `>`, `&`, U+2028 and U+2029 too), because that is
 //! what Kubernetes puts on the wire and lists are made of stored bytes.
 
-use std::io::Write;
+use std::{cell::RefCell, io::Write, sync::LazyLock};
 
+use bytes::Bytes;
 use serde_json::{Map, Number, Value};
+
+use super::{
+    draft::Draft,
+    scanner::{control_bytes, repeated, zero_bytes},
+    stored::{Layout, append_decimal},
+};
 
 /// The members of `metadata` that come first, in the order in which Kubernetes writes them.
 const METADATA_ORDER: [&str; 14] = [
@@ -31,15 +38,61 @@ const METADATA_ORDER: [&str; 14] = [
 /// `metadata` is always there. A value that is no object is written as it is, and is refused by
 /// [`super::StoredObject::scan`].
 pub fn to_canonical(object: &Value) -> Vec<u8> {
-    let mut buffer = Vec::with_capacity(512);
-    match object {
-        Value::Object(members) => append_object(members, &mut buffer),
-        other => append_value(other, &mut buffer),
-    }
-    buffer
+    with_scratch(|buffer| {
+        match object {
+            Value::Object(members) => drop(append_object(members, Known::default(), buffer)),
+            other => append_value(other, buffer),
+        }
+        buffer.to_vec()
+    })
 }
 
-fn append_object(members: &Map<String, Value>, buffer: &mut Vec<u8>) {
+/// The canonical bytes of a draft, and where the parts are in them.
+pub(super) fn encode_draft(draft: &Draft) -> (Bytes, Layout) {
+    static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+    let members = draft.object.as_object().unwrap_or(&EMPTY);
+    let known = Known {
+        managed_fields: draft.managed_fields.as_deref(),
+        untouched: &draft.untouched,
+    };
+    with_scratch(|buffer| {
+        let layout = append_object(members, known, buffer);
+        (Bytes::copy_from_slice(buffer), layout)
+    })
+}
+
+/// Whether this is the canonical text of a value inside an object.
+pub fn is_text_of(text: &[u8], value: &Value) -> bool {
+    with_scratch(|buffer| {
+        append_value(value, buffer);
+        buffer == text
+    })
+}
+
+/// Lends a buffer that has grown before, so that what is written can be kept in its exact size.
+fn with_scratch<T>(write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    /// A buffer that has grown beyond this is not kept.
+    const KEPT_BYTES_MAX: usize = 256 * 1024;
+    thread_local! {
+        static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    let mut buffer = SCRATCH.take();
+    buffer.clear();
+    let written = write(&mut buffer);
+    if buffer.capacity() <= KEPT_BYTES_MAX {
+        SCRATCH.set(buffer);
+    }
+    written
+}
+
+/// What of an object is text already.
+#[derive(Clone, Copy, Default)]
+struct Known<'a> {
+    managed_fields: Option<&'a [u8]>,
+    untouched: &'a [(Box<str>, Bytes)],
+}
+
+fn append_object(members: &Map<String, Value>, known: Known<'_>, buffer: &mut Vec<u8>) -> Layout {
     buffer.push(b'{');
     for name in ["kind", "apiVersion"] {
         if let Some(value) = members.get(name) {
@@ -47,28 +100,86 @@ fn append_object(members: &Map<String, Value>, buffer: &mut Vec<u8>) {
             buffer.push(b',');
         }
     }
+    let header_end = buffer.len();
     buffer.extend_from_slice(b"\"metadata\":");
-    match members.get("metadata") {
-        Some(Value::Object(metadata)) => append_metadata(metadata, buffer),
-        None | Some(Value::Null) => buffer.extend_from_slice(b"{}"),
-        Some(other) => append_value(other, buffer),
-    }
-    for (name, value) in sorted(members) {
-        if !matches!(name, "kind" | "apiVersion" | "metadata") {
-            buffer.push(b',');
-            append_member(name, value, buffer);
+    let version_at = match members.get("metadata") {
+        Some(Value::Object(metadata)) => append_metadata(metadata, known.managed_fields, buffer),
+        None | Some(Value::Null) => append_metadata(&Map::new(), known.managed_fields, buffer),
+        Some(other) => {
+            append_value(other, buffer);
+            buffer.len()
         }
+    };
+    let metadata_end = buffer.len();
+    let mut untouched = known.untouched.iter().peekable();
+    for (name, value) in sorted(members) {
+        if matches!(name, "kind" | "apiVersion" | "metadata") {
+            continue;
+        }
+        while let Some((earlier, text)) = untouched.next_if(|(known, _)| **known < *name) {
+            append_untouched(earlier, text, buffer);
+        }
+        buffer.push(b',');
+        append_member(name, value, buffer);
     }
+    untouched.for_each(|(name, text)| append_untouched(name, text, buffer));
     buffer.push(b'}');
+    Layout {
+        header_end,
+        version_at,
+        metadata_end,
+    }
 }
 
-fn append_metadata(metadata: &Map<String, Value>, buffer: &mut Vec<u8>) {
-    let known = METADATA_ORDER
-        .iter()
-        .filter_map(|name| metadata.get(*name).map(|value| (*name, value)));
+fn append_untouched(name: &str, text: &[u8], buffer: &mut Vec<u8>) {
+    buffer.push(b',');
+    append_text(name, buffer);
+    buffer.push(b':');
+    buffer.extend_from_slice(text);
+}
+
+/// Appends the metadata and tells where a resourceVersion belongs in them.
+fn append_metadata(
+    metadata: &Map<String, Value>,
+    managed_fields: Option<&[u8]>,
+    buffer: &mut Vec<u8>,
+) -> usize {
+    buffer.push(b'{');
+    let first = buffer.len();
+    let mut version_at = first;
+    for name in METADATA_ORDER {
+        match (metadata.get(name), managed_fields) {
+            (_, Some(text)) if name == "managedFields" => {
+                separate(first, buffer);
+                append_text(name, buffer);
+                buffer.push(b':');
+                buffer.extend_from_slice(text);
+            }
+            (Some(value), _) => {
+                separate(first, buffer);
+                append_member(name, value, buffer);
+            }
+            (None, _) => continue,
+        }
+        if name == "uid" {
+            version_at = buffer.len();
+        }
+    }
     let others = sorted(metadata)
         .filter(|(name, _)| *name != "resourceVersion" && !METADATA_ORDER.contains(name));
-    append_members(known.chain(others), buffer);
+    for (name, value) in others {
+        separate(first, buffer);
+        append_member(name, value, buffer);
+    }
+    buffer.push(b'}');
+    version_at
+}
+
+/// A comma, unless nothing stands between the first place and here.
+fn separate(first: usize, buffer: &mut Vec<u8>) {
+    if buffer.len() > first {
+        buffer.push(b',');
+    }
 }
 
 pub(crate) fn append_value(value: &Value, buffer: &mut Vec<u8>) {
@@ -116,18 +227,33 @@ fn append_items(items: &[Value], buffer: &mut Vec<u8>) {
 
 /// Members by name, also when another crate makes `serde_json` keep the order of arrival.
 fn sorted(members: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
-    let mut pairs: Vec<(&str, &Value)> = members
-        .iter()
+    static MAPS_ARE_SORTED: LazyLock<bool> = LazyLock::new(|| {
+        let map: Map<String, Value> = ["b", "a"]
+            .map(|name| (name.to_owned(), Value::Null))
+            .into_iter()
+            .collect();
+        map.keys().is_sorted()
+    });
+    let (in_order, rearranged) = match *MAPS_ARE_SORTED {
+        true => (Some(members.iter()), Vec::new()),
+        false => {
+            let mut pairs: Vec<(&String, &Value)> = members.iter().collect();
+            pairs.sort_unstable_by_key(|(name, _)| *name);
+            (None, pairs)
+        }
+    };
+    in_order
+        .into_iter()
+        .flatten()
+        .chain(rearranged)
         .map(|(name, value)| (name.as_str(), value))
-        .collect();
-    if !pairs.is_sorted_by_key(|(name, _)| *name) {
-        pairs.sort_unstable_by_key(|(name, _)| *name);
-    }
-    pairs.into_iter()
 }
 
 fn append_number(number: &Number, buffer: &mut Vec<u8>) {
     const INFALLIBLE: &str = "a vector takes every write";
+    if let Some(whole) = number.as_u64() {
+        return append_decimal(whole, buffer);
+    }
     let float = number.as_f64().filter(|_| number.is_f64());
     match float {
         None => write!(buffer, "{number}").expect(INFALLIBLE),
@@ -155,24 +281,53 @@ fn append_text(text: &str, buffer: &mut Vec<u8>) {
 
 /// Appends the inside of a JSON string, escaped as in stored objects.
 pub fn append_escaped(text: &str, buffer: &mut Vec<u8>) {
-    let bytes = text.as_bytes();
-    let mut copied = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let length = match bytes[at] {
-            b'"' | b'\\' | b'<' | b'>' | b'&' | 0..0x20 => 1,
-            0xe2 if matches!(bytes.get(at..at + 3), Some([_, 0x80, 0xa8 | 0xa9])) => 3,
-            _ => {
-                at += 1;
+    let mut rest = text.as_bytes();
+    while let Some(at) = find_escaped(rest) {
+        let length = match rest[at] {
+            0xe2 if !matches!(rest.get(at..at + 3), Some([_, 0x80, 0xa8 | 0xa9])) => {
+                buffer.extend_from_slice(&rest[..=at]);
+                rest = &rest[at + 1..];
                 continue;
             }
+            0xe2 => 3,
+            _ => 1,
         };
-        buffer.extend_from_slice(&bytes[copied..at]);
-        append_escape(bytes[at + length - 1], buffer);
-        at += length;
-        copied = at;
+        buffer.extend_from_slice(&rest[..at]);
+        append_escape(rest[at + length - 1], buffer);
+        rest = &rest[at + length..];
     }
-    buffer.extend_from_slice(&bytes[copied..]);
+    buffer.extend_from_slice(rest);
+}
+
+/// Where the first byte is that is escaped, or begins what may be, looked for in eight at a time.
+fn find_escaped(bytes: &[u8]) -> Option<usize> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        if let Some(place) = find_escaped_in(*word) {
+            return Some(index * 8 + place);
+        }
+    }
+    match bytes.last_chunk::<8>() {
+        _ if rest.is_empty() => None,
+        // Those of its bytes that were looked at before are not escaped.
+        Some(last) => find_escaped_in(*last).map(|place| bytes.len() - 8 + place),
+        None => rest
+            .iter()
+            .position(|byte| matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2 | 0..0x20)),
+    }
+}
+
+#[inline(always)]
+fn find_escaped_in(word: [u8; 8]) -> Option<usize> {
+    let word = u64::from_le_bytes(word);
+    // The two angle brackets differ in one bit.
+    let found = zero_bytes(word ^ repeated(b'"'))
+        | zero_bytes(word ^ repeated(b'\\'))
+        | zero_bytes((word | repeated(2)) ^ repeated(b'>'))
+        | zero_bytes(word ^ repeated(b'&'))
+        | zero_bytes(word ^ repeated(0xe2))
+        | control_bytes(word);
+    (found != 0).then(|| (found.trailing_zeros() / 8) as usize)
 }
 
 /// The escape of the character whose last UTF-8 byte this is.

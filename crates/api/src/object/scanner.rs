@@ -423,7 +423,7 @@ fn is_finite(number: &[u8]) -> bool {
 
 /// Where the first quote, backslash or control character is, looked for in eight bytes at a time:
 /// values are mostly text.
-fn find_special(bytes: &[u8]) -> Option<usize> {
+pub(super) fn find_special(bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
@@ -439,16 +439,16 @@ fn find_special(bytes: &[u8]) -> Option<usize> {
     special.map(|index| words.len() * 8 + index)
 }
 
-const fn repeated(byte: u8) -> u64 {
+pub(super) const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 
 /// Has the highest bit set in the lowest byte that is zero, and in no byte below it.
-const fn zero_bytes(word: u64) -> u64 {
+pub(super) const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(repeated(1)) & !word & repeated(0x80)
 }
 
 /// The same for the lowest byte below a space.
-const fn control_bytes(word: u64) -> u64 {
+pub(super) const fn control_bytes(word: u64) -> u64 {
     word.wrapping_sub(repeated(0x20)) & !word & repeated(0x80)
 }

@@ -52,6 +52,16 @@ struct Span {
     length: u32,
 }
 
+/// Where the parts of an object are that every answer needs.
+pub(super) struct Layout {
+    /// The begin of `"metadata"`.
+    pub(super) header_end: usize,
+    /// Where a resourceVersion belongs.
+    pub(super) version_at: usize,
+    /// Behind the brace that closes the metadata.
+    pub(super) metadata_end: usize,
+}
+
 /// What of `kind` and `apiVersion` to give with an object.
 #[derive(Clone, Copy, Debug)]
 pub enum Header<'a> {
@@ -102,6 +112,18 @@ impl StoredObject {
             metadata_end: narrow(places.metadata_end)?,
             header_end: narrow(places.header_end)?,
             label_count: narrow(places.labels.len())?,
+            value,
+        })
+    }
+
+    /// The parts of bytes of which it is known where they lie, without labels and fields.
+    pub(super) fn laid_out(value: Bytes, layout: &Layout) -> Result<Self, LayoutError> {
+        Ok(Self {
+            spans: Box::default(),
+            version_at: narrow(layout.version_at)?,
+            metadata_end: narrow(layout.metadata_end)?,
+            header_end: narrow(layout.header_end)?,
+            label_count: 0,
             value,
         })
     }
@@ -226,7 +248,7 @@ fn narrow<T: TryFrom<usize>>(number: usize) -> Result<T, LayoutError> {
     T::try_from(number).map_err(|_| LayoutError::TooLong)
 }
 
-fn append_decimal(mut number: u64, buffer: &mut impl BufMut) {
+pub(super) fn append_decimal(mut number: u64, buffer: &mut impl BufMut) {
     let mut digits = [b'0'; 20];
     let mut first = digits.len();
     loop {

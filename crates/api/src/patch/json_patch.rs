@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::{MANAGED_FIELDS, Reach};
 use crate::json;
 use crate::status::Status;
 
@@ -83,6 +84,19 @@ impl JsonPatch {
         Ok(Self { operations })
     }
 
+    /// How far into an object the operations look.
+    pub(super) fn reach(&self) -> Reach<'_> {
+        let mut members = Vec::new();
+        for pointer in self.operations.iter().flat_map(Operation::pointers) {
+            let steps: Vec<&str> = pointer.0.iter().map(String::as_str).collect();
+            match steps[..] {
+                [] | ["metadata"] | ["metadata", MANAGED_FIELDS, ..] => return Reach::Everything,
+                [member, ..] => members.push(member),
+            }
+        }
+        Reach::Members(members)
+    }
+
     /// What the operations make of `object`.
     pub(super) fn apply(&self, object: Value) -> Result<Value, Status> {
         let mut editor = Editor {
@@ -100,6 +114,18 @@ impl JsonPatch {
 }
 
 impl Operation {
+    fn pointers(&self) -> impl Iterator<Item = &Pointer> {
+        let pointers = match self {
+            Self::Add { path, .. }
+            | Self::Remove { path }
+            | Self::Replace { path, .. }
+            | Self::Test { path, .. } => [Some(path), None],
+            Self::Move { from, path } | Self::Copy { from, path } => [Some(from), Some(path)],
+            Self::Impossible => [None, None],
+        };
+        pointers.into_iter().flatten()
+    }
+
     fn from_value(value: &Value) -> Result<Self, Status> {
         if !value.is_object() {
             return Err(undecodable(&format!(

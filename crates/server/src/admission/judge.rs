@@ -8,6 +8,19 @@ use serde_json::Value;
 
 use crate::{commit::metadata_text, registry::Definition};
 
+/// Whether rules of this kind, here or for its deletion, look at more than the metadata.
+pub(crate) fn looks_beyond_metadata(definition: &Definition) -> bool {
+    matches!(
+        (&*definition.group, &*definition.resource),
+        ("", "namespaces")
+            | ("apiregistration.k8s.io", "apiservices")
+            | (
+                "flowcontrol.apiserver.k8s.io",
+                "prioritylevelconfigurations"
+            )
+    )
+}
+
 /// What is wrong with an object beyond its metadata.
 pub(crate) fn judge(definition: &Definition, object: &Value) -> Vec<FieldError> {
     match (&*definition.group, &*definition.resource) {

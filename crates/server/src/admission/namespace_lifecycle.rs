@@ -101,7 +101,7 @@ impl Home<'_> {
     fn judge(&self, stored: &Stored) -> Result<Revision, Status> {
         let namespace = self.namespace;
         let found = stored.object(|| Status::not_found(NAMESPACES, namespace))?;
-        if metadata_text(&found.object, "deletionTimestamp").is_some() {
+        if metadata_text(found.about(), "deletionTimestamp").is_some() {
             let resource = self.request.group_resource();
             return Err(Status::namespace_terminating(
                 resource,

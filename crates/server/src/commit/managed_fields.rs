@@ -14,8 +14,12 @@ mod tests;
 
 use std::{borrow::Cow, sync::LazyLock};
 
+use bytes::Bytes;
 use jiff::Timestamp;
-use listwatch_api::field_set::{Comparison, FieldSet};
+use listwatch_api::{
+    field_set::{Comparison, FieldSet},
+    object::{Outline, is_text_of},
+};
 use serde_json::{Value, json};
 
 use self::{
@@ -72,27 +76,27 @@ pub(crate) enum Owners<'a> {
 }
 
 impl Owners<'_> {
-    /// Writes the owners into a new object.
-    pub(crate) fn settle_new(self, object: &mut Value) {
+    /// Takes what a client said about the owners out of a new object, and writes down who they are.
+    pub(crate) fn settle_new(self, object: &mut Value) -> Option<Bytes> {
         match self {
             Self::Changers(tracker) => tracker.track_create(object),
-            Self::Decided(ledger) => put_back(object, ledger.clone().encode()),
+            Self::Decided(ledger) => write_down(ledger, object),
         }
     }
 
-    /// Writes the owners into the next state of an object.
-    pub(crate) fn settle_next(self, current: &Value, next: &mut Value) {
+    /// Takes what a client said about the owners out of the next state of an object, and writes
+    /// down who they are.
+    pub(crate) fn settle_next(self, current: &Outline, next: &mut Value) -> Option<Bytes> {
         match self {
             Self::Changers(tracker) => tracker.track_update(current, next),
             Self::Decided(ledger) => {
-                let stored = metadata(current).get(MEMBER);
-                let known = Ledger::decode_stored(stored.cloned().unwrap_or_default());
-                let is_known = ledger.equals_but_for_times(&known) && same_content(current, next);
-                let entries = match is_known {
-                    true => stored.cloned(),
-                    false => ledger.clone().encode(),
-                };
-                put_back(next, entries);
+                let known = known_owners(current);
+                let is_known =
+                    ledger.equals_but_for_times(&known) && same_content(&current.object, next);
+                match is_known {
+                    true => keep(current, next),
+                    false => write_down(ledger, next),
+                }
             }
         }
     }
@@ -111,45 +115,46 @@ pub(crate) fn keep_reset(object: &mut Value) {
 
 impl FieldTracker<'_> {
     /// Makes the writer the owner of everything that a new object has.
-    pub(crate) fn track_create(&self, object: &mut Value) {
+    fn track_create(&self, object: &mut Value) -> Option<Bytes> {
         let ledger = match self.claim(object, None) {
             Claim::Submitted(ledger) => ledger,
-            Claim::Nothing | Claim::Stored(_) | Claim::Forgotten => Ledger::default(),
+            Claim::Nothing | Claim::Stored | Claim::Forgotten => Ledger::default(),
         };
         let changed = self.compare(self.definition, Earlier::Nothing, object);
-        self.record(ledger, changed, Earlier::Nothing, object);
+        self.record(ledger, changed, Earlier::Nothing, object)
     }
 
     /// Makes the writer the owner of everything that it changes in an object.
     ///
     /// An object whose owners were forgotten has none until somebody applies to it.
-    pub(crate) fn track_update(&self, current: &Value, next: &mut Value) {
-        let stored = metadata(current).get(MEMBER);
+    fn track_update(&self, current: &Outline, next: &mut Value) -> Option<Bytes> {
+        let stored = current.managed_fields.as_ref();
         let claim = self.claim(next, stored);
-        let earlier = Earlier::State(current);
+        let earlier = Earlier::State(&current.object);
         let changed = self.compare(self.definition, earlier, next);
-        let entries = match (claim, stored) {
-            (Claim::Forgotten, _) | (Claim::Nothing, None) => return,
-            (Claim::Stored(entries), _) => entries,
-            (Claim::Nothing, Some(stored)) => stored.clone(),
-            (Claim::Submitted(ledger), stored) => {
-                let known = Ledger::decode_stored(stored.cloned().unwrap_or_default());
-                if !changed.is_empty() || !ledger.equals_but_for_times(&known) {
-                    return self.record(ledger, changed, earlier, next);
+        let ledger = match (claim, stored) {
+            (Claim::Forgotten, _) | (Claim::Nothing | Claim::Stored, None) => return None,
+            (Claim::Nothing | Claim::Stored, Some(stored)) if changed.is_empty() => {
+                return Some(stored.clone());
+            }
+            (Claim::Nothing | Claim::Stored, Some(stored)) => Ledger::decode_stored(stored),
+            (Claim::Submitted(ledger), _) => {
+                let known = known_owners(current);
+                if changed.is_empty() && ledger.equals_but_for_times(&known) {
+                    return keep(current, next);
                 }
-                stored.cloned().unwrap_or_default()
+                ledger
             }
         };
-        if changed.is_empty() {
-            return put_back(next, Some(entries));
-        }
-        self.record(Ledger::decode_stored(entries), changed, earlier, next);
+        self.record(ledger, changed, earlier, next)
     }
 
     /// What the client says about the owners, which leaves the object.
-    fn claim(&self, object: &mut Value, stored: Option<&Value>) -> Claim {
+    fn claim(&self, object: &mut Value, stored: Option<&Bytes>) -> Claim {
         match metadata_mut(object).remove(MEMBER) {
-            Some(entries) if Some(&entries) == stored => Claim::Stored(entries),
+            Some(entries) if stored.is_some_and(|stored| is_text_of(stored, &entries)) => {
+                Claim::Stored
+            }
             // Only the object itself is a place to say who owns what.
             Some(entries) if self.subresource.is_none() => {
                 if entries == json!([]) || entries == json!([{}]) {
@@ -169,7 +174,7 @@ impl FieldTracker<'_> {
         changed: Comparison,
         earlier: Earlier<'_>,
         later: &mut Value,
-    ) {
+    ) -> Option<Bytes> {
         let writer = self.writer();
         ledger.take_away(&writer, |version| {
             if version == writer.api_version {
@@ -182,7 +187,7 @@ impl FieldTracker<'_> {
             ledger.give(writer, taken, self.time());
         }
         ledger.cap();
-        put_back(later, ledger.encode());
+        write_down(&ledger, later)
     }
 
     fn writer(&self) -> Manager {
@@ -265,7 +270,7 @@ enum Claim {
     /// Nothing.
     Nothing,
     /// What is stored.
-    Stored(Value),
+    Stored,
     /// They are to be forgotten.
     Forgotten,
     /// They are these.
@@ -279,12 +284,30 @@ enum Earlier<'a> {
     State(&'a Value),
 }
 
-fn put_back(object: &mut Value, entries: Option<Value>) {
+/// The text of a ledger, of which nothing else is left in the object: `None` for no owners.
+fn write_down(ledger: &Ledger, object: &mut Value) -> Option<Bytes> {
     let metadata = metadata_mut(object);
-    match entries {
-        Some(entries) => drop(metadata.insert(MEMBER.to_owned(), entries)),
-        None => drop(metadata.remove(MEMBER)),
+    metadata.remove(MEMBER);
+    let text = ledger.encode()?;
+    if ledger.is_plainly_named() {
+        return Some(text);
     }
+    // In the object they are held against the rules for metadata.
+    let entries = serde_json::from_slice(&text).expect("a ledger is written as JSON");
+    metadata.insert(MEMBER.to_owned(), entries);
+    None
+}
+
+/// The owners as they are stored, of which nothing else is left in the object.
+fn keep(current: &Outline, next: &mut Value) -> Option<Bytes> {
+    metadata_mut(next).remove(MEMBER);
+    current.managed_fields.clone()
+}
+
+/// The owners that an object has had so far.
+fn known_owners(current: &Outline) -> Ledger {
+    let stored = current.managed_fields.as_ref();
+    stored.map_or_else(Ledger::default, |text| Ledger::decode_stored(text))
 }
 
 /// Whether two states are the same but for what is written about them.

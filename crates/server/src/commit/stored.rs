@@ -1,7 +1,11 @@
 //! What a change starts from.
 
 use bytes::Bytes;
-use listwatch_api::Status;
+use listwatch_api::{
+    Status,
+    object::{Draft, Outline, StoredObject},
+    patch::Reach,
+};
 use listwatch_store::{Entry, Key, Revision};
 use serde_json::Value;
 
@@ -10,6 +14,9 @@ use crate::{
     registry::{Form, Unreadable},
     watch_cache::{CachedObject, KindCache, UnreadableValue},
 };
+
+/// Why no part of an object that is in a cache fails to be read.
+pub(crate) const SCANNED: &str = "the scanner has read it as JSON";
 
 /// What is stored under a key.
 #[derive(Debug)]
@@ -29,10 +36,10 @@ pub(crate) struct Current {
     pub key: Key,
     /// The revision that wrote it.
     pub revision: Revision,
-    /// Its content.
-    pub object: Value,
+    /// Its content, of which nothing but the metadata is a tree.
+    outline: Outline,
     /// Its canonical bytes.
-    canonical: Bytes,
+    canonical: StoredObject,
     /// How it is written in the store.
     form: Form,
 }
@@ -76,12 +83,12 @@ impl Current {
 
     fn new(cached: &CachedObject) -> Result<Self, UnreadableValue> {
         let (key, revision) = (cached.key().clone(), cached.revision());
-        let canonical = cached.stored().value().clone();
-        match serde_json::from_slice(&canonical) {
-            Ok(object) => Ok(Self {
+        let canonical = cached.stored().clone();
+        match Outline::of(canonical.value()) {
+            Ok(outline) => Ok(Self {
                 key,
                 revision,
-                object,
+                outline,
                 canonical,
                 form: cached.form(),
             }),
@@ -93,15 +100,41 @@ impl Current {
         }
     }
 
+    /// Its identity and its metadata, without managedFields, as a tree.
+    pub(crate) fn about(&self) -> &Value {
+        &self.outline.object
+    }
+
+    /// Its content, of which the members within reach are a tree.
+    pub(crate) fn outline(&self, reach: &Reach<'_>) -> Outline {
+        let mut outline = self.outline.clone();
+        match reach {
+            Reach::Everything => outline.parse_all(),
+            Reach::Members(names) => names.iter().try_for_each(|name| outline.parse(name)),
+        }
+        .expect(SCANNED);
+        outline
+    }
+
+    /// All of it as a tree.
+    pub(crate) fn whole(&self) -> Value {
+        self.outline.whole().expect(SCANNED)
+    }
+
+    /// All of it, to be told or stored again.
+    pub(crate) fn draft(&self) -> Draft {
+        self.outline.clone().into()
+    }
+
     /// Whether the store has these very bytes.
     pub(super) fn is_stored_as(&self, bytes: &Bytes) -> bool {
-        self.form == Form::Canonical && self.canonical == *bytes
+        self.form == Form::Canonical && self.canonical.value() == bytes
     }
 
     /// What a change did that changed nothing.
     pub(super) fn unchanged(&self) -> Changed {
         Changed {
-            bytes: self.canonical.clone(),
+            object: self.canonical.clone(),
             revision: Some(self.revision),
             outcome: Outcome::Updated,
         }

@@ -118,9 +118,7 @@ impl Accepted {
         warnings: &[String],
     ) -> Response<Body> {
         let version = changed.revision.map(resource_version);
-        let object = StoredObject::scan(changed.bytes.clone(), &[])
-            .expect("canonical bytes are what the scanner reads");
-        let mut response = self.object(server, (part, &object), version, code);
+        let mut response = self.object(server, (part, &changed.object), version, code);
         for warning in told(warnings) {
             // What a header cannot say is left out; the write itself has happened.
             if let Ok(text) = HeaderValue::from_bytes(format!("299 - {warning:?}").as_bytes()) {

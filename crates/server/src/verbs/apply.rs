@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use listwatch_api::{
     Status, StatusCause,
     json::Document,
+    patch::Reach,
     write_options::{FieldValidation, PatchOptions},
     yaml,
 };
@@ -17,7 +18,7 @@ use super::{
     part::Part,
     patch::finish,
     submitted::{self, Submitted},
-    update::change_or_create,
+    update::{Change, change_or_create},
 };
 use crate::{
     admission,
@@ -81,7 +82,7 @@ struct Application<'a> {
 
 impl Application<'_> {
     fn to_object(&self, current: &Current) -> Result<Next, Status> {
-        let mut live = current.object.clone();
+        let mut live = current.whole();
         let version = current.revision.to_string();
         metadata_mut(&mut live).insert("resourceVersion".to_owned(), json!(version));
         let Applied { object, owners } = self.applied(Some(&live))?;
@@ -91,12 +92,16 @@ impl Application<'_> {
             _ => self.decoded(object)?,
         };
         let owners = Owners::Decided(&owners);
-        finish(owners, (self.request, self.part), current, object)
+        let change = Change {
+            before: current.outline(&Reach::Everything),
+            next: object,
+        };
+        finish(owners, (self.request, self.part), current, change)
     }
 
     fn to_nothing(&self) -> Result<Next, Status> {
         let Applied { object, owners } = self.applied(None)?;
-        let mut object = self.decoded(object)?;
+        let object = self.decoded(object)?;
         let request = self.request;
         if let Some(uid) = metadata_text(&object, "uid") {
             let why = format!(
@@ -108,9 +113,9 @@ impl Application<'_> {
         }
         submitted::refuse_other_name(request, &object)?;
         create::refuse_foreign_claims(request, &object)?;
-        create::prepare(self.server, request, Owners::Decided(&owners), &mut object);
-        create::check(request, &object)?;
-        Ok(Next::Put(object))
+        let draft = create::prepare(self.server, request, Owners::Decided(&owners), object);
+        create::check(request, &draft.object)?;
+        Ok(Next::Put(draft))
     }
 
     fn applied(&self, live: Option<&Value>) -> Result<Applied, Status> {

@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use listwatch_api::{
     Reason, Status,
     metadata::generate_name,
+    object::Draft,
     write_options::{DryRun, WriteOptions},
 };
 use serde_json::{Value, json};
@@ -72,7 +73,7 @@ pub(super) fn refuse_foreign_claims(
 async fn insert(
     server: &Server,
     request: &ResourceRequest,
-    mut object: Value,
+    object: Value,
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     let trust = match options.dry_run {
@@ -82,7 +83,7 @@ async fn insert(
     let submitted_name = metadata_text(&object, "name").unwrap_or_default();
     let home = admission::find_home(server, request, submitted_name, trust).await?;
     let tracker = submitted::field_tracker(server, request, options);
-    prepare(server, request, Owners::Changers(&tracker), &mut object);
+    let mut draft = prepare(server, request, Owners::Changers(&tracker), object);
     let mut place = Place {
         server,
         request,
@@ -90,17 +91,17 @@ async fn insert(
         persistence: options.dry_run.into(),
     };
     let base = match (
-        metadata_text(&object, "name"),
-        metadata_text(&object, "generateName"),
+        metadata_text(&draft.object, "name"),
+        metadata_text(&draft.object, "generateName"),
     ) {
         (None, Some(base)) => base.to_owned(),
-        _ => return place.put_new(&object).await,
+        _ => return place.put_new(&draft).await,
     };
     let mut attempt = 1;
     loop {
         let generated = generate_name(&base, |bound| server.settings.random.below(bound));
-        metadata_mut(&mut object).insert("name".to_owned(), json!(generated));
-        match place.put_new(&object).await {
+        metadata_mut(&mut draft.object).insert("name".to_owned(), json!(generated));
+        match place.put_new(&draft).await {
             Err(status) if is_taken(&status) && attempt < GENERATED_NAMES_MAX => attempt += 1,
             Err(status) if is_taken(&status) => {
                 let resource = request.group_resource();
@@ -120,24 +121,29 @@ pub(super) fn prepare(
     server: &Server,
     request: &ResourceRequest,
     owners: Owners<'_>,
-    object: &mut Value,
-) {
+    mut object: Value,
+) -> Draft {
     let definition = &request.definition;
-    metadata_mut(object).remove("resourceVersion");
+    metadata_mut(&mut object).remove("resourceVersion");
     let settings = &server.settings;
     let namespace = request.namespace.as_deref();
     stamp_new(
         definition,
-        object,
+        &mut object,
         namespace,
         (&settings.clock, &settings.random),
     );
     if definition.status == StatusWriting::Separate {
-        server.registry.reset_status(definition, object);
+        server.registry.reset_status(definition, &mut object);
     }
-    admission::apply_defaults(definition, object);
-    owners.settle_new(object);
-    admission::begin_life(definition, object);
+    admission::apply_defaults(definition, &mut object);
+    let managed_fields = owners.settle_new(&mut object);
+    admission::begin_life(definition, &mut object);
+    Draft {
+        object,
+        managed_fields,
+        ..Draft::default()
+    }
 }
 
 /// Refuses a new object that breaks the rules of its kind.
@@ -162,19 +168,19 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    async fn put_new(&mut self, object: &Value) -> Result<Changed, Status> {
+    async fn put_new(&mut self, draft: &Draft) -> Result<Changed, Status> {
         let (server, request) = (self.server, self.request);
-        if let Err(refusal) = check(request, object) {
+        if let Err(refusal) = check(request, &draft.object) {
             // Whether there is a home at all is said first.
             if let Some(home) = &mut self.home {
                 home.confirm(server).await?;
             }
             return Err(refusal);
         }
-        let name = metadata_text(object, "name").unwrap_or_default();
+        let name = metadata_text(&draft.object, "name").unwrap_or_default();
         let destination = server.destination(request, name, self.persistence)?;
         let home = self.home.as_ref();
-        let created = server.committer.create(&destination, home, object).await?;
+        let created = server.committer.create(&destination, home, draft).await?;
         created.ok_or_else(|| Status::already_exists(request.group_resource(), name))
     }
 }

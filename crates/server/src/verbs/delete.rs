@@ -79,12 +79,13 @@ pub(super) async fn remove(
                 }
                 Stored::Object(current) => current,
             };
-            let uid = metadata_text(&current.object, "uid").unwrap_or_default();
+            let uid = metadata_text(current.about(), "uid").unwrap_or_default();
             target.check(Some(uid), current.revision, &options.preconditions)?;
+            let object = current.whole();
             Ok(
-                match decide_deletion(&request.definition, &current.object, options, now) {
-                    Deletion::Remove => Next::Remove(current.object.clone()),
-                    Deletion::Mark(next) => Next::Put(next),
+                match decide_deletion(&request.definition, &object, options, now) {
+                    Deletion::Remove => Next::Remove(current.draft()),
+                    Deletion::Mark(next) => Next::Put(next.into()),
                     Deletion::Pending => Next::Keep,
                 },
             )

@@ -39,6 +39,16 @@ impl Part {
         }
     }
 
+    /// Whether a member of an object stays as it is, whatever is written through this part.
+    pub(crate) fn keeps(self, definition: &Definition, member: &str) -> bool {
+        match (self, member) {
+            (_, "kind" | "apiVersion" | "metadata") => false,
+            (Self::Main, "status") => definition.status != StatusWriting::Open,
+            (Self::Status, member) => member != "status",
+            (_, _) => false,
+        }
+    }
+
     /// Puts back into `next` everything that this part may not change.
     pub(crate) fn keep_the_rest(self, definition: &Definition, current: &Value, next: &mut Value) {
         match self {

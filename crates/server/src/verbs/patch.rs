@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use listwatch_api::{
     Status,
     media_type::{Origin, PatchType},
+    object::Outline,
     patch::{DecodedPatch, Patch, PatchFormat},
     write_options::{FieldValidation, PatchOptions, PatchPurpose},
 };
@@ -17,7 +18,7 @@ use super::{
     part::Part,
     scale,
     submitted::{self, Submitted},
-    update::{refuse_stale, settle},
+    update::{Change, refuse_stale, settle, within_reach},
 };
 use crate::{
     commit::{Current, Next, Owners, metadata_mut},
@@ -46,39 +47,56 @@ pub(crate) async fn patch(
     let destination = server.destination(request, name, options.write.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options.write);
     let owners = Owners::Changers(&tracker);
+    let reach = within_reach(server, (request, part), patch.reach());
     let mut warnings = Vec::new();
     let changed = server
         .committer
         .change(&destination, |stored| {
             let missing = || Status::not_found(request.group_resource(), name);
             let current = stored.object(missing)?;
-            let patched = patched(server, (request, part), current, (&patch, validation))?;
+            let before = current.outline(&reach);
+            let subject = subject(server, (request, part), current, &before);
+            let patched = patched(server, request, subject, (&patch, validation))?;
             warnings = match validation {
                 FieldValidation::Warn => [oddities.as_slice(), &patched.warnings].concat(),
                 FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
             };
-            finish(owners, (request, part), current, patched.object)
+            let next = patched.object;
+            finish(owners, (request, part), current, Change { before, next })
         })
         .await?;
     Ok(accept.changed(server, (part, &changed), StatusCode::OK, &warnings))
 }
 
-/// The object, or the scale of it, that the patch makes of the stored one.
-fn patched(
+/// What a patch is applied to: the object as it is served, or the scale of it.
+fn subject(
     server: &Server,
     (request, part): (&ResourceRequest, Part),
     current: &Current,
-    (patch, validation): (&Patch, FieldValidation),
-) -> Result<Submitted, Status> {
-    let version = current.revision.to_string();
-    let mut subject = current.object.clone();
+    before: &Outline,
+) -> Value {
+    let mut subject = match before.untouched.is_empty() {
+        true => current.whole(),
+        false => before.object.clone(),
+    };
     if part == Part::Scale {
         subject = scale::scale_of(&subject);
     } else {
         let conversion = request.definition.conversion;
         server.registry.to_served(conversion, &mut subject);
     }
+    let version = current.revision.to_string();
     metadata_mut(&mut subject).insert("resourceVersion".to_owned(), json!(version));
+    subject
+}
+
+/// What the patch makes of it.
+fn patched(
+    server: &Server,
+    request: &ResourceRequest,
+    subject: Value,
+    (patch, validation): (&Patch, FieldValidation),
+) -> Result<Submitted, Status> {
     let patched = match submitted::expected(request).schema {
         Some(type_id) => patch.apply(subject, server.registry.schema(), type_id)?,
         None => patch.apply_without_schema(subject)?,
@@ -90,15 +108,14 @@ pub(super) fn finish(
     owners: Owners<'_>,
     (request, part): (&ResourceRequest, Part),
     current: &Current,
-    patched: Value,
+    mut change: Change,
 ) -> Result<Next, Status> {
-    submitted::refuse_other_name(request, &patched)?;
-    refuse_stale(request, current, &patched)?;
-    let next = match part {
-        Part::Scale => scale::scaled(&current.object, &patched)?,
-        _ => patched,
-    };
-    settle(owners, (request, part), current, next)
+    submitted::refuse_other_name(request, &change.next)?;
+    refuse_stale(request, current, &change.next)?;
+    if part == Part::Scale {
+        change.next = scale::scaled(&change.before.object, &change.next)?;
+    }
+    settle(owners, (request, part), current, change)
 }
 
 /// The form of a patch; `None` for one that states what is wanted instead of what changes.

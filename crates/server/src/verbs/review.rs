@@ -3,7 +3,7 @@
 //! There is no authentication and no authorization yet, so that whoever reaches the server is its
 //! master, and every question about rights has the same true answer.
 
-use listwatch_api::{Status, timestamp};
+use listwatch_api::{Status, object::Draft, timestamp};
 use serde_json::{Value, json};
 
 use crate::{
@@ -35,10 +35,10 @@ pub(super) fn answer(
         "TokenReview" => json!({"authenticated": false, "user": {}}),
         _ => return Err(Status::unknown_resource()),
     };
-    let bytes = listwatch_api::object::to_canonical(&question).into();
+    let object = Draft::from(question).encode();
     let (revision, outcome) = (None, Outcome::Created);
     Ok(Changed {
-        bytes,
+        object,
         revision,
         outcome,
     })

@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use listwatch_api::{FieldError, FieldPath, Status, write_options::WriteOptions};
-use serde_json::Value;
+use listwatch_api::{
+    FieldError, FieldPath, Status,
+    object::{Draft, Outline},
+    patch::Reach,
+    write_options::WriteOptions,
+};
+use serde_json::{Map, Value};
 
 use super::{
     create,
@@ -16,7 +21,7 @@ use super::{
 use crate::{
     admission::{self, Home},
     commit::{
-        Changed, Current, Destination, Next, Outcome, Owners, Stored, Trust, carry_over,
+        Changed, Current, Destination, Next, Outcome, Owners, SCANNED, Stored, Trust, carry_over,
         deletion_is_complete, metadata_mut, metadata_text,
     },
     registry::{PutToMissing, PutWithoutVersion},
@@ -41,7 +46,12 @@ pub(crate) async fn update(
     let destination = server.destination(request, name, options.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options);
     let owners = Owners::Changers(&tracker);
-    let replacing = |current: &Current| replace(owners, (request, part), current, object.clone());
+    let reach = within_reach(server, (request, part), Reach::Members(Vec::new()));
+    let replacing = |current: &Current| {
+        refuse_stale(request, current, &object)?;
+        let change = replacement((request, part), current, (&object, &reach))?;
+        settle(owners, (request, part), current, change)
+    };
     let creating = || put_to_missing(server, request, owners, object.clone());
     let may_create = || may_create(server, request);
     let changed = change_or_create(server, &destination, replacing, (may_create, creating)).await?;
@@ -76,19 +86,58 @@ pub(super) async fn change_or_create<'a, F: Future<Output = Result<Option<Home<'
     created.await
 }
 
-/// What a replacement makes of the stored object.
-fn replace(
-    owners: Owners<'_>,
+/// A state of an object and the one that is to follow. Members that the earlier state has as text
+/// stay as they are, and the later one has none of them.
+pub(super) struct Change {
+    pub(super) before: Outline,
+    pub(super) next: Value,
+}
+
+/// How far a write has to look that itself looks no further than this. Kinds with other versions
+/// or rules of their own are looked at as a whole.
+pub(super) fn within_reach<'a>(
+    server: &Server,
+    (request, part): (&ResourceRequest, Part),
+    reach: Reach<'a>,
+) -> Reach<'a> {
+    let definition = &request.definition;
+    let is_plain = matches!(part, Part::Main | Part::Status)
+        && !server.registry.is_converted(definition)
+        && !admission::looks_beyond_metadata(definition);
+    match is_plain {
+        true => reach,
+        false => Reach::Everything,
+    }
+}
+
+/// What a replacement makes of the stored object. What it leaves as it is stays text.
+fn replacement(
     (request, part): (&ResourceRequest, Part),
     current: &Current,
-    submitted: Value,
-) -> Result<Next, Status> {
-    refuse_stale(request, current, &submitted)?;
-    let next = match part {
-        Part::Scale => scale::scaled(&current.object, &submitted)?,
-        _ => submitted,
-    };
-    settle(owners, (request, part), current, next)
+    (submitted, reach): (&Value, &Reach<'_>),
+) -> Result<Change, Status> {
+    let mut before = current.outline(reach);
+    if part == Part::Scale {
+        let next = scale::scaled(&before.object, submitted)?;
+        return Ok(Change { before, next });
+    }
+    let is_removed =
+        |name: &str| submitted.get(name).is_none() && !part.keeps(&request.definition, name);
+    let names = before.untouched.iter().map(|(name, _)| name);
+    let removed: Vec<Box<str>> = names.filter(|name| is_removed(name)).cloned().collect();
+    for name in removed {
+        before.parse(&name).expect(SCANNED);
+    }
+    let mut next = Map::new();
+    for (name, value) in submitted.as_object().into_iter().flatten() {
+        if part.keeps(&request.definition, name) || before.has_untouched(name, value) {
+            continue;
+        }
+        before.parse(name).expect(SCANNED);
+        next.insert(name.clone(), value.clone());
+    }
+    let next = Value::Object(next);
+    Ok(Change { before, next })
 }
 
 /// Lets the part of the path change what it may, keeps the rest, and checks the result.
@@ -96,27 +145,37 @@ pub(super) fn settle(
     owners: Owners<'_>,
     (request, part): (&ResourceRequest, Part),
     current: &Current,
-    mut next: Value,
+    Change { before, mut next }: Change,
 ) -> Result<Next, Status> {
     let definition = &request.definition;
-    part.keep_the_rest(definition, &current.object, &mut next);
-    carry_over(definition, &current.object, &mut next);
+    if let Value::Object(members) = &mut next {
+        // Decoding fills in what an object of the kind always has.
+        members.retain(|name, _| !before.untouched.iter().any(|(kept, _)| **kept == **name));
+    }
+    part.keep_the_rest(definition, &before.object, &mut next);
+    carry_over(definition, &before.object, &mut next);
     admission::apply_defaults(definition, &mut next);
-    owners.settle_next(&current.object, &mut next);
+    let managed_fields = owners.settle_next(&before, &mut next);
     let version = current.revision.to_string();
     metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
     let rules = definition.metadata_rules();
-    let mut errors = rules.check_update(&next["metadata"], &current.object["metadata"]);
+    let mut errors = rules.check_update(&next["metadata"], &before.object["metadata"]);
     errors.extend(admission::judge(definition, &next));
     if !errors.is_empty() {
         let name = request.object_name();
         return Err(Status::invalid(request.group_kind(), name, &errors));
     }
     metadata_mut(&mut next).remove("resourceVersion");
-    if deletion_is_complete(definition, &next) {
-        return Ok(Next::Remove(next));
-    }
-    Ok(Next::Put(next))
+    let is_complete = deletion_is_complete(definition, &next);
+    let draft = Draft {
+        object: next,
+        managed_fields,
+        untouched: before.untouched,
+    };
+    Ok(match is_complete {
+        true => Next::Remove(draft),
+        false => Next::Put(draft),
+    })
 }
 
 /// Refuses an update of an object that has changed since the client saw it, or of another object.
@@ -138,7 +197,7 @@ pub(super) fn refuse_stale(
         }
         _ => {}
     }
-    let stored_uid = metadata_text(&current.object, "uid").unwrap_or_default();
+    let stored_uid = metadata_text(current.about(), "uid").unwrap_or_default();
     match metadata_text(object, "uid") {
         Some(uid) if uid != stored_uid => {
             let key = String::from_utf8_lossy(current.key.as_bytes());
@@ -169,14 +228,14 @@ fn put_to_missing(
     server: &Server,
     request: &ResourceRequest,
     owners: Owners<'_>,
-    mut object: Value,
+    object: Value,
 ) -> Result<Next, Status> {
     if submitted::seen_version(&object).is_some() || metadata_text(&object, "uid").is_some() {
         return Err(missing(request));
     }
-    create::prepare(server, request, owners, &mut object);
-    create::check(request, &object)?;
-    Ok(Next::Put(object))
+    let draft = create::prepare(server, request, owners, object);
+    create::check(request, &draft.object)?;
+    Ok(Next::Put(draft))
 }
 
 fn missing(request: &ResourceRequest) -> Status {

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use listwatch_api::field_set::{
-    Comparison, FieldSet, FieldSetPath, Nonconformity, check_conformity, merge,
+use listwatch_api::{
+    field_set::{Comparison, FieldSet, FieldSetPath, Nonconformity, check_conformity, merge},
+    object::to_canonical,
 };
 use serde_json::Value;
 
@@ -152,8 +153,8 @@ impl FieldTracker<'_> {
         let Some(live) = live else {
             return Ledger::default();
         };
-        let stored = metadata(live).get(MEMBER).cloned().unwrap_or_default();
-        let mut ledger = Ledger::decode_stored(stored);
+        let stored = metadata(live).get(MEMBER).map(to_canonical);
+        let mut ledger = Ledger::decode_stored(&stored.unwrap_or_default());
         if ledger.is_empty() {
             let found = self.compare(self.definition, Earlier::Nothing, live);
             let manager = Manager {

@@ -1,10 +1,15 @@
 //! One owner and what it owns, in `metadata.managedFields` and out of it.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use jiff::Timestamp;
-use listwatch_api::{field_set::FieldSet, go_text, timestamp};
-use serde_json::{Value, json};
+use listwatch_api::{
+    field_set::FieldSet,
+    go_text,
+    object::{Members, append_escaped, unquote},
+    timestamp,
+};
+use serde_json::Value;
 
 use super::fields::Fields;
 
@@ -44,6 +49,32 @@ pub(super) struct Entry {
     /// When it last changed a field.
     pub(super) time: Option<Timestamp>,
     pub(super) fields: Fields,
+}
+
+/// An entry as it is written. What is absent is empty.
+#[derive(Default)]
+struct Written<'a> {
+    manager: Cow<'a, str>,
+    operation: Cow<'a, str>,
+    api_version: Cow<'a, str>,
+    fields_type: Cow<'a, str>,
+    subresource: Cow<'a, str>,
+    time: Option<Cow<'a, str>>,
+}
+
+impl<'a> Written<'a> {
+    /// What an entry says beside its fields.
+    fn about(entry: &'a Value) -> Self {
+        let text = |member| entry.get(member).and_then(Value::as_str).map(Cow::Borrowed);
+        Self {
+            manager: text("manager").unwrap_or_default(),
+            operation: text("operation").unwrap_or_default(),
+            api_version: text("apiVersion").unwrap_or_default(),
+            fields_type: text("fieldsType").unwrap_or_default(),
+            subresource: text("subresource").unwrap_or_default(),
+            time: text("time"),
+        }
+    }
 }
 
 impl Operation {
@@ -88,70 +119,85 @@ impl Entry {
     pub(super) fn decode(entry: &Value) -> Option<Self> {
         let fields = entry.get("fieldsV1").unwrap_or(&Value::Null);
         let fields = Fields::Read(FieldSet::from_fields_v1(fields).ok()?);
-        Self::decode_about(entry, fields)
+        Self::decode_about(&Written::about(entry), fields)
     }
 
     /// Reads an entry that this server wrote.
-    pub(super) fn decode_stored(mut entry: Value) -> Option<Self> {
-        let fields = entry.get_mut("fieldsV1").map(Value::take)?;
-        Self::decode_about(&entry, Fields::Written(fields))
+    pub(super) fn decode_stored(entry: &str) -> Option<Self> {
+        let mut written = Written::default();
+        let mut fields = None;
+        for (name, value) in Members::of(entry) {
+            match name {
+                "fieldsV1" => fields = Some(Fields::Written(value.into())),
+                _ if value == "null" => {}
+                "manager" => written.manager = unquote(value)?,
+                "operation" => written.operation = unquote(value)?,
+                "apiVersion" => written.api_version = unquote(value)?,
+                "fieldsType" => written.fields_type = unquote(value)?,
+                "subresource" => written.subresource = unquote(value)?,
+                "time" => written.time = Some(unquote(value)?),
+                _ => {}
+            }
+        }
+        Self::decode_about(&written, fields?)
     }
 
-    fn decode_about(entry: &Value, fields: Fields) -> Option<Self> {
-        let text = |member: &str| entry.get(member).and_then(Value::as_str);
-        let operation = match text("operation")? {
+    fn decode_about(written: &Written<'_>, fields: Fields) -> Option<Self> {
+        let operation = match &*written.operation {
             "Apply" => Operation::Apply,
             "Update" => Operation::Update,
             _ => return None,
         };
-        let api_version = text("apiVersion").filter(|version| !version.is_empty())?;
-        text("fieldsType").filter(|form| *form == FIELDS_TYPE)?;
-        let time = match text("time") {
+        if written.api_version.is_empty() || written.fields_type != FIELDS_TYPE {
+            return None;
+        }
+        let time = match &written.time {
             Some(time) => Some(timestamp::parse_seconds(time).ok()?),
             None => None,
         };
+        let subresource = (!written.subresource.is_empty()).then_some(&*written.subresource);
         Some(Self {
             manager: Manager {
-                name: text("manager").unwrap_or_default().to_owned(),
+                name: written.manager.clone().into_owned(),
                 operation,
-                api_version: api_version.to_owned(),
-                subresource: text("subresource")
-                    .filter(|name| !name.is_empty())
-                    .map(str::to_owned),
+                api_version: written.api_version.clone().into_owned(),
+                subresource: subresource.map(str::to_owned),
             },
             time,
             fields,
         })
     }
 
-    /// Writes an entry.
-    pub(super) fn encode(self) -> Value {
-        let Manager {
-            name,
-            operation,
-            api_version,
-            subresource,
-        } = self.manager;
-        let mut entry = json!({
-            "manager": name,
-            "operation": operation.as_str(),
-            "apiVersion": api_version,
-            "fieldsType": FIELDS_TYPE,
-        });
-        entry["fieldsV1"] = self.fields.encode();
+    /// Appends the entry in its stored form: canonical JSON.
+    pub(super) fn append(&self, text: &mut Vec<u8>) {
+        let manager = &self.manager;
+        append_member("{", "apiVersion", &manager.api_version, text);
+        append_member(",", "fieldsType", FIELDS_TYPE, text);
+        text.extend_from_slice(b",\"fieldsV1\":");
+        text.extend_from_slice(self.fields.as_text().as_bytes());
+        append_member(",", "manager", &manager.name, text);
+        append_member(",", "operation", manager.operation.as_str(), text);
+        if let Some(subresource) = &manager.subresource {
+            append_member(",", "subresource", subresource, text);
+        }
         if let Some(time) = self.time {
-            entry["time"] = json!(timestamp::format_seconds(time));
+            append_member(",", "time", &timestamp::format_seconds(time), text);
         }
-        if let Some(subresource) = subresource {
-            entry["subresource"] = json!(subresource);
-        }
-        entry
+        text.push(b'}');
     }
 
     /// The whole second of its time; entries without one are the oldest.
     pub(super) fn second(&self) -> i64 {
         self.time.map_or(0, Timestamp::as_second)
     }
+}
+
+fn append_member(before: &str, name: &str, value: &str, text: &mut Vec<u8>) {
+    for part in [before, "\"", name, "\":\""] {
+        text.extend_from_slice(part.as_bytes());
+    }
+    append_escaped(value, text);
+    text.push(b'"');
 }
 
 /// The name of a writer: what it calls itself, or the program that its user agent begins with.
@@ -179,6 +225,8 @@ pub(crate) fn manager_name(field_manager: Option<&str>, user_agent: Option<&str>
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -200,7 +248,11 @@ mod tests {
             "time": "2026-11-15T08:11:39Z", "fieldsType": "FieldsV1",
             "fieldsV1": {"f:status": {"f:phase": {}}},
         });
-        assert_eq!(Entry::decode(&entry).unwrap().encode(), entry);
+        let mut text = Vec::new();
+        Entry::decode(&entry).unwrap().append(&mut text);
+        assert_eq!(text, entry.to_string().as_bytes());
+        let text = std::str::from_utf8(&text).unwrap();
+        assert_eq!(Entry::decode_stored(text), Entry::decode(&entry));
     }
 
     #[test]

@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use listwatch_api::field_set::FieldSet;
-use serde_json::Value;
 
 /// A set of fields, as it is stored or as a set.
 #[derive(Clone, Debug)]
 pub(super) enum Fields {
     /// As this server has written it before.
-    Written(Value),
+    Written(Box<str>),
     /// As a set.
     Read(FieldSet),
 }
@@ -25,7 +24,7 @@ impl Fields {
 
     pub(super) fn is_empty(&self) -> bool {
         match self {
-            Self::Written(fields) => fields.as_object().is_none_or(|fields| fields.is_empty()),
+            Self::Written(fields) => matches!(&**fields, "{}" | "null"),
             Self::Read(fields) => fields.is_empty(),
         }
     }
@@ -34,7 +33,7 @@ impl Fields {
     pub(super) fn as_set(&self) -> Cow<'_, FieldSet> {
         match self {
             Self::Written(fields) => {
-                Cow::Owned(FieldSet::from_fields_v1(fields).unwrap_or_default())
+                Cow::Owned(FieldSet::from_fields_v1_text(fields).unwrap_or_default())
             }
             Self::Read(fields) => Cow::Borrowed(fields),
         }
@@ -59,16 +58,16 @@ impl Fields {
     }
 
     /// The stored form.
-    pub(super) fn encode(self) -> Value {
+    pub(super) fn as_text(&self) -> Cow<'_, str> {
         match self {
-            Self::Written(fields) => fields,
-            Self::Read(fields) => fields.to_fields_v1(),
+            Self::Written(fields) => Cow::Borrowed(fields),
+            Self::Read(fields) => Cow::Owned(fields.to_fields_v1()),
         }
     }
 
     fn take(&mut self) -> FieldSet {
         match std::mem::replace(self, Self::Read(FieldSet::default())) {
-            Self::Written(fields) => FieldSet::from_fields_v1(&fields).unwrap_or_default(),
+            Self::Written(fields) => FieldSet::from_fields_v1_text(&fields).unwrap_or_default(),
             Self::Read(fields) => fields,
         }
     }

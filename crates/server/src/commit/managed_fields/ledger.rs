@@ -2,8 +2,12 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
+use bytes::Bytes;
 use jiff::Timestamp;
-use listwatch_api::field_set::{Comparison, FieldSet};
+use listwatch_api::{
+    field_set::{Comparison, FieldSet},
+    object::Elements,
+};
 use serde_json::Value;
 
 use super::{
@@ -13,6 +17,12 @@ use super::{
 
 /// Entries of one object that come from changes. The oldest of more are thrown together.
 const UPDATE_ENTRIES_MAX: usize = 10;
+
+/// Bytes of a name that no rule finds too long.
+const PLAIN_NAME_BYTES_MAX: usize = 128;
+
+/// Bytes that most ledgers fit into.
+const TEXT_BYTES: usize = 2048;
 
 /// The owner of what the oldest of too many entries had.
 const ANCIENT: &str = "ancient-changes";
@@ -25,11 +35,9 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Reads `metadata.managedFields` as this server wrote it.
-    pub(super) fn decode_stored(entries: Value) -> Self {
-        let Value::Array(entries) = entries else {
-            return Self::default();
-        };
-        let read: Option<Vec<Entry>> = entries.into_iter().map(Entry::decode_stored).collect();
+    pub(super) fn decode_stored(text: &[u8]) -> Self {
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let read: Option<Vec<Entry>> = Elements::of(text).map(Entry::decode_stored).collect();
         Self {
             entries: read.unwrap_or_default(),
         }
@@ -45,10 +53,27 @@ impl Ledger {
     }
 
     /// Writes `metadata.managedFields`, those who apply first, then by age; `None` for no owners.
-    pub(super) fn encode(mut self) -> Option<Value> {
-        self.entries.sort_by(in_order);
-        let entries: Vec<Value> = self.entries.into_iter().map(Entry::encode).collect();
-        (!entries.is_empty()).then_some(Value::Array(entries))
+    pub(super) fn encode(&self) -> Option<Bytes> {
+        let mut entries: Vec<&Entry> = self.entries.iter().collect();
+        entries.sort_by(|one, other| in_order(one, other));
+        let mut text = Vec::with_capacity(TEXT_BYTES);
+        for entry in entries {
+            text.push(if text.is_empty() { b'[' } else { b',' });
+            entry.append(&mut text);
+        }
+        text.push(b']');
+        (!self.is_empty()).then(|| text.into())
+    }
+
+    /// Whether the names of all managers are such that no rule could be broken by them.
+    pub(super) fn is_plainly_named(&self) -> bool {
+        let is_plain = |name: &str| {
+            let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
+            name.len() <= PLAIN_NAME_BYTES_MAX && name.bytes().all(is_printable)
+        };
+        self.entries.iter().all(|Entry { manager, .. }| {
+            is_plain(&manager.name) && manager.subresource.as_deref().is_none_or(is_plain)
+        })
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -1,4 +1,5 @@
 use jiff::{SignedDuration, Timestamp};
+use listwatch_api::object::to_canonical;
 use serde_json::{Value, json};
 
 use super::*;
@@ -22,6 +23,27 @@ fn tracker<'a>(
     }
 }
 
+/// Writes the owners of a new object into it.
+fn settle_new(owners: Owners<'_>, object: &mut Value) {
+    let text = owners.settle_new(object);
+    put(object, text);
+}
+
+/// Writes the owners of the next state of an object into it.
+fn settle_next(owners: Owners<'_>, current: &Value, next: &mut Value) {
+    let mut outline = Outline::of(&to_canonical(current).into()).unwrap();
+    outline.parse_all().unwrap();
+    let text = owners.settle_next(&outline, next);
+    put(next, text);
+}
+
+fn put(object: &mut Value, text: Option<Bytes>) {
+    if let Some(text) = text {
+        object["metadata"][MEMBER] = serde_json::from_slice(&text).unwrap();
+        assert!(is_text_of(&text, &object["metadata"][MEMBER]));
+    }
+}
+
 /// A config map and those who write it, one second after the other.
 struct World {
     registry: Registry,
@@ -38,7 +60,8 @@ impl World {
         };
         let definition = world.registry.find("", "v1", "configmaps").unwrap();
         let mut object = config_map(data);
-        tracker(&world.registry, &definition, ("maker", 0)).track_create(&mut object);
+        let tracker = tracker(&world.registry, &definition, ("maker", 0));
+        settle_new(Owners::Changers(&tracker), &mut object);
         world.object = object;
         world
     }
@@ -48,7 +71,7 @@ impl World {
         let definition = self.registry.find("", "v1", "configmaps").unwrap();
         let tracker = tracker(&self.registry, &definition, (manager, self.second));
         let mut next = next;
-        tracker.track_update(&self.object, &mut next);
+        settle_next(Owners::Changers(&tracker), &self.object, &mut next);
         self.object = next;
         self
     }
@@ -201,7 +224,10 @@ fn a_part_has_owners_of_its_own() {
         "spec": {"containers": [{"name": "c", "resources": {}}]},
         "status": {"phase": "Pending"},
     });
-    tracker(&registry, &definition, ("maker", 0)).track_create(&mut pod);
+    settle_new(
+        Owners::Changers(&tracker(&registry, &definition, ("maker", 0))),
+        &mut pod,
+    );
     assert_eq!(pod["metadata"][MEMBER][0]["fieldsV1"].get("f:status"), None);
     let status = FieldTracker {
         subresource: Some("status"),
@@ -210,7 +236,7 @@ fn a_part_has_owners_of_its_own() {
     let mut next = pod.clone();
     next["status"]["phase"] = json!("Running");
     next["metadata"][MEMBER] = json!([{}]);
-    status.track_update(&pod, &mut next);
+    settle_next(Owners::Changers(&status), &pod, &mut next);
     let entries = next["metadata"][MEMBER].as_array().unwrap();
     assert_eq!(entries[0], pod["metadata"][MEMBER][0]);
     let expected = json!({
@@ -236,10 +262,17 @@ fn ownership_in_another_version_follows_the_change() {
         },
         "status": {"desiredReplicas": 0, "currentMetrics": null},
     });
-    tracker(&registry, &second, ("maker", 0)).track_create(&mut scaler);
+    settle_new(
+        Owners::Changers(&tracker(&registry, &second, ("maker", 0))),
+        &mut scaler,
+    );
     let mut next = scaler.clone();
     next["spec"]["maxReplicas"] = json!(5);
-    tracker(&registry, &first, ("other", 1)).track_update(&scaler, &mut next);
+    settle_next(
+        Owners::Changers(&tracker(&registry, &first, ("other", 1))),
+        &scaler,
+        &mut next,
+    );
     let entries = &next["metadata"][MEMBER];
     let taken = json!({"f:spec": {"f:maxReplicas": {}}});
     assert_eq!(entries[1]["apiVersion"], "autoscaling/v1");

@@ -56,8 +56,8 @@ impl Story {
             .decode(Expected::from(&*definition), &mut object, &[])
             .unwrap();
         match &self.object {
-            None => Owners::Decided(&owners).settle_new(&mut object),
-            Some(current) => Owners::Decided(&owners).settle_next(current, &mut object),
+            None => settle_new(Owners::Decided(&owners), &mut object),
+            Some(current) => settle_next(Owners::Decided(&owners), current, &mut object),
         }
         self.object = Some(object);
         Ok(())
@@ -69,7 +69,8 @@ impl Story {
         let current = self.object.clone().unwrap();
         let mut next = current.clone();
         *next.pointer_mut(pointer).unwrap() = value;
-        tracker(&self.registry, &definition, (manager, 2)).track_update(&current, &mut next);
+        let tracker = tracker(&self.registry, &definition, (manager, 2));
+        settle_next(Owners::Changers(&tracker), &current, &mut next);
         self.object = Some(next);
         self
     }

@@ -1,0 +1,187 @@
+//! A stored object of which only those members become a tree that somebody looks into.
+
+use bytes::Bytes;
+use serde::de::Error;
+use serde_json::{Map, Value};
+
+use super::{canonical, draft::Draft, parts::Members};
+
+/// A stored object: its metadata and some members as a tree, the others as canonical text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// `kind`, `apiVersion`, `metadata` without `managedFields`, and the members that were parsed.
+    pub object: Value,
+    /// The text of `metadata.managedFields`.
+    pub managed_fields: Option<Bytes>,
+    /// Names and texts of the members that were not parsed, sorted by name.
+    pub untouched: Vec<(Box<str>, Bytes)>,
+}
+
+impl Outline {
+    /// The outline of canonical bytes.
+    pub fn of(canonical: &Bytes) -> Result<Self, serde_json::Error> {
+        let text = std::str::from_utf8(canonical).map_err(serde_json::Error::custom)?;
+        let bytes = |part: &str| canonical.slice_ref(part.as_bytes());
+        let (mut object, mut managed_fields, mut untouched) = (Map::new(), None, Vec::new());
+        let mut members = Members::of(text);
+        for (name, value) in &mut members {
+            match name {
+                "kind" | "apiVersion" => {
+                    object.insert(name.to_owned(), serde_json::from_str(value)?);
+                }
+                "metadata" => {
+                    let (metadata, owners) = outline_metadata(value)?;
+                    object.insert(name.to_owned(), Value::Object(metadata));
+                    managed_fields = owners.map(bytes);
+                }
+                _ => untouched.push((unescape(name)?.into(), bytes(value))),
+            }
+        }
+        check_complete(&members)?;
+        Ok(Self {
+            object: Value::Object(object),
+            managed_fields,
+            untouched,
+        })
+    }
+
+    /// Makes a member part of the tree, if there is one.
+    pub fn parse(&mut self, name: &str) -> Result<(), serde_json::Error> {
+        let Some(place) = self
+            .untouched
+            .iter()
+            .position(|(known, _)| **known == *name)
+        else {
+            return Ok(());
+        };
+        let (name, text) = self.untouched.remove(place);
+        let value: Value = serde_json::from_slice(&text)?;
+        if let Value::Object(members) = &mut self.object {
+            members.insert(name.into(), value);
+        }
+        Ok(())
+    }
+
+    /// Makes all members part of the tree.
+    pub fn parse_all(&mut self) -> Result<(), serde_json::Error> {
+        while let Some((name, _)) = self.untouched.last() {
+            let name = name.clone();
+            self.parse(&name)?;
+        }
+        Ok(())
+    }
+
+    /// The whole object as a tree.
+    pub fn whole(&self) -> Result<Value, serde_json::Error> {
+        let mut whole = self.clone();
+        whole.parse_all()?;
+        if let (Some(text), Some(metadata)) =
+            (&self.managed_fields, whole.object.get_mut("metadata"))
+        {
+            metadata["managedFields"] = serde_json::from_slice(text)?;
+        }
+        Ok(whole.object)
+    }
+
+    /// Whether a member that was not parsed has this value.
+    pub fn has_untouched(&self, name: &str, value: &Value) -> bool {
+        let mut untouched = self.untouched.iter();
+        let found = untouched.find(|(known, _)| **known == *name);
+        found.is_some_and(|(_, text)| canonical::is_text_of(text, value))
+    }
+}
+
+impl From<Outline> for Draft {
+    fn from(outline: Outline) -> Self {
+        Self {
+            object: outline.object,
+            managed_fields: outline.managed_fields,
+            untouched: outline.untouched,
+        }
+    }
+}
+
+/// The metadata as a tree, and the text of `managedFields`, which is not in it.
+fn outline_metadata(text: &str) -> Result<(Map<String, Value>, Option<&str>), serde_json::Error> {
+    let (mut metadata, mut managed_fields) = (Map::new(), None);
+    let mut members = Members::of(text);
+    for (name, value) in &mut members {
+        if name == "managedFields" {
+            managed_fields = Some(value);
+        } else {
+            metadata.insert(unescape(name)?, serde_json::from_str(value)?);
+        }
+    }
+    check_complete(&members)?;
+    Ok((metadata, managed_fields))
+}
+
+/// The name that stands between quotes.
+fn unescape(name: &str) -> Result<String, serde_json::Error> {
+    match name.contains('\\') {
+        false => Ok(name.to_owned()),
+        true => serde_json::from_str(&format!("\"{name}\"")),
+    }
+}
+
+fn check_complete(members: &Members<'_>) -> Result<(), serde_json::Error> {
+    match members.is_complete() {
+        true => Ok(()),
+        false => Err(serde_json::Error::custom("not canonical JSON")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::object::to_canonical;
+
+    fn canonical() -> (Value, Bytes) {
+        let object = json!({
+            "kind": "Pod", "apiVersion": "v1", "status": {"a": "\u{e9}<"}, "spec": {"b": [1]},
+            "metadata": {"name": "n", "managedFields": [{"manager": "m"}], "labels": {"a": "b"}},
+        });
+        let bytes = to_canonical(&object).into();
+        (object, bytes)
+    }
+
+    #[test]
+    fn members_become_a_tree_when_they_are_parsed() {
+        let (whole, bytes) = canonical();
+        let mut outline = Outline::of(&bytes).unwrap();
+        assert_eq!(outline.object["spec"], Value::Null);
+        outline.parse("spec").unwrap();
+        assert_eq!(outline.object["spec"], whole["spec"]);
+        assert_eq!(
+            outline.managed_fields.as_deref(),
+            Some(&br#"[{"manager":"m"}]"#[..])
+        );
+        assert!(outline.has_untouched("status", &whole["status"]));
+        assert!(!outline.has_untouched("status", &json!({})));
+        assert!(!outline.has_untouched("spec", &whole["spec"]));
+        assert_eq!(outline.whole().unwrap(), whole);
+        outline.parse("nothing").unwrap();
+        outline.parse_all().unwrap();
+        assert!(outline.untouched.is_empty());
+        assert_eq!(outline.object["status"], whole["status"]);
+    }
+
+    #[test]
+    fn an_outline_is_written_back_as_it_was() {
+        let (_, bytes) = canonical();
+        for parsed in [None, Some("spec"), Some("status")] {
+            let mut outline = Outline::of(&bytes).unwrap();
+            parsed.iter().for_each(|name| outline.parse(name).unwrap());
+            assert_eq!(*Draft::from(outline).encode().value(), bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_has_no_outline() {
+        for bytes in [&b"[]"[..], b"{", b"\xff", br#"{"metadata":[]}"#] {
+            assert!(Outline::of(&Bytes::from_static(bytes)).is_err());
+        }
+    }
+}
