@@ -17,6 +17,9 @@ const VALGRIND: Package = Package {
     program: "usr/bin/valgrind.bin",
 };
 
+/// The machine whose instructions are in the record.
+const RECORDED: &str = "x86_64";
+
 /// Counts all paths or those named, or records them all with `--write`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match count(arguments)? {
@@ -31,6 +34,10 @@ pub(crate) fn check() -> Result<Outcome> {
 }
 
 fn count(arguments: &[String]) -> Result<Outcome> {
+    if env::consts::ARCH != RECORDED {
+        let reason = format!("instructions are recorded for {RECORDED}");
+        return tools::leave_out(reason);
+    }
     let is_installed = tools::missing(&["valgrind"]).is_none();
     if !is_installed && let Outcome::Skipped(reason) = VALGRIND.unpack()? {
         return Ok(Outcome::Skipped(format!("valgrind is missing: {reason}")));

@@ -81,7 +81,7 @@ fn measure(path: &HotPath) -> Result<Cost> {
         .collect::<Result<_>>()?;
     let share = |of: fn(&Taken) -> u64| {
         let base = taken.get(1).map_or(0, of);
-        (of(&taken[0]) as f64 - base as f64) / path.parts() as f64
+        of(&taken[0]).saturating_sub(base) as f64 / path.parts() as f64
     };
     Ok(Cost {
         instructions: share(|taken| taken.instructions),

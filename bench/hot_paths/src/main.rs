@@ -15,7 +15,10 @@ mod paths;
 mod record;
 mod stage;
 
-use std::env;
+use std::{
+    env,
+    process::{Command, ExitCode},
+};
 
 use anyhow::{Context, Result, bail};
 
@@ -33,7 +36,17 @@ enum Purpose {
     Write,
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match obey() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn obey() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -79,20 +92,66 @@ fn count(paths: &[&'static HotPath], purpose: Purpose) -> Result<()> {
         let costs = found
             .iter()
             .map(|(path, cost)| (path.name.to_owned(), *cost));
-        return Record::new(costs).write();
+        return Record::new(compiler()?, costs.collect()).write();
     }
-    let verdicts: Vec<(&HotPath, Verdict)> = found
-        .iter()
-        .map(|(path, cost)| (*path, record.judge(path.name, *cost)))
-        .collect();
-    advise(&verdicts, purpose)
+    let mut dearer = Vec::new();
+    for (path, cost) in &found {
+        let verdict = record.judge(path.name, *cost);
+        if let Some(advice) = advice(path, verdict)? {
+            println!("{advice}");
+        }
+        if verdict == Verdict::Dearer {
+            dearer.push(path.name);
+        }
+    }
+    if dearer.is_empty() || purpose != Purpose::Check {
+        return Ok(());
+    }
+    if compiler()? != record.compiler {
+        println!(
+            "The record is of {}, and this is {}.",
+            record.compiler,
+            compiler()?
+        );
+    }
+    bail!(
+        "over {:.0} % dearer than in bench/hot-paths.txt: {}",
+        TOLERANCE * 100.0,
+        dearer.join(", ")
+    )
+}
+
+/// What to do about a path, unless it is as recorded.
+fn advice(path: &HotPath, verdict: Verdict) -> Result<Option<String>> {
+    let name = path.name;
+    Ok(match verdict {
+        Verdict::Same => None,
+        Verdict::New => Some(format!("{name} is not recorded: {RECORD}.")),
+        Verdict::Cheaper => Some(format!("{name} became cheaper. Keep it so: {RECORD}.")),
+        Verdict::Dearer => {
+            let profile = cost::profiles(path)?.swap_remove(0);
+            Some(format!(
+                "{name} became dearer. Either find out why:\n    \
+                 callgrind_annotate --inclusive=yes {}\nor, if it is meant, {RECORD}.",
+                profile.display()
+            ))
+        }
+    })
+}
+
+/// The compiler that this program was made with, unless it was changed since.
+fn compiler() -> Result<String> {
+    let output = Command::new("rustc").arg("--version").output();
+    let output = output.context("cannot run rustc")?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 fn row(record: &Record, name: &str, cost: Cost) -> String {
     let since = record.get(name).map_or("new".to_owned(), |recorded| {
-        let instructions = change(recorded.instructions, cost.instructions);
+        let part = change(recorded.instructions, cost.instructions) * 100.0;
+        let instructions = cost.instructions - recorded.instructions;
         let allocations = cost.allocations - recorded.allocations;
-        format!("{:+.1} %, {allocations:+.1}", instructions * 100.0)
+        format!("{instructions:+.0} ({part:+.1} %), {allocations:+.1}")
     });
     let Cost {
         instructions,
@@ -100,37 +159,6 @@ fn row(record: &Record, name: &str, cost: Cost) -> String {
         bytes,
     } = cost;
     format!("{name:<20} {instructions:>12.0} {allocations:>12.1} {bytes:>10.0}  {since}")
-}
-
-/// Says what to do about each path that is not as recorded.
-fn advise(verdicts: &[(&HotPath, Verdict)], purpose: Purpose) -> Result<()> {
-    let mut dearer = Vec::new();
-    for (path, verdict) in verdicts {
-        let name = path.name;
-        match verdict {
-            Verdict::Same => {}
-            Verdict::Cheaper => println!("{name} became cheaper. Keep it so: {RECORD}"),
-            Verdict::New => println!("{name} is not recorded: {RECORD}"),
-            Verdict::Dearer => {
-                let profile = cost::profiles(path)?.swap_remove(0);
-                println!("{name} became dearer. To see what it spends where:");
-                println!(
-                    "    callgrind_annotate --inclusive=yes {}",
-                    profile.display()
-                );
-                dearer.push(name);
-            }
-        }
-    }
-    if dearer.is_empty() || purpose != Purpose::Check {
-        return Ok(());
-    }
-    bail!(
-        "{} over {:.0} % dearer than in bench/hot-paths.txt. Find out why, as said above; or if it \
-         is meant, {RECORD}",
-        dearer.join(", "),
-        TOLERANCE * 100.0
-    )
 }
 
 const RECORD: &str = "run `cargo xtask hot-paths --write` and say why in the commit";

@@ -37,7 +37,7 @@ pub(crate) enum Each {
 }
 
 /// All of them, in the order of the record.
-pub(crate) const HOT_PATHS: [HotPath; 10] = [
+pub(crate) const HOT_PATHS: [HotPath; 11] = [
     path("commit-memory", commit::memory, Each::Turn(200)),
     path("commit-embedded", commit::embedded, Each::Turn(200)),
     path("create", request::create, Each::Turn(100)),
@@ -46,7 +46,8 @@ pub(crate) const HOT_PATHS: [HotPath; 10] = [
     path("get", request::get, Each::Turn(200)),
     path("apply", cache::apply, Each::Turn(200)),
     path("watcher-in-process", cache::watchers, MANY),
-    path("watcher-on-socket", watchers::on_sockets, MANY),
+    path("watcher-on-socket", watchers::interested, MANY),
+    path("watcher-elsewhere", watchers::elsewhere, MANY),
     path(
         "list-item",
         request::list,

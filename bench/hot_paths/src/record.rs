@@ -12,6 +12,12 @@ pub(crate) const TOLERANCE: f64 = 0.10;
 /// Allocations that are too few to speak of: those of a buffer that now and then grows.
 const ALLOCATIONS_MIN: f64 = 0.2;
 
+/// Instructions that are too few to speak of, for what costs next to nothing.
+const INSTRUCTIONS_MIN: f64 = 50.0;
+
+/// What the compiler is named after.
+const COMPILER: &str = "# Counted with ";
+
 const HEAD: &str = "\
 # What one turn of each hot path costs, or one more watcher or item: instructions of the program,
 # how often it asks for memory, and for how many bytes. Written by `cargo xtask hot-paths --write`;
@@ -19,12 +25,20 @@ const HEAD: &str = "\
 #
 # `cargo xtask test` fails when a path takes over 10 % more instructions or allocations than this.
 #
+";
+
+const COLUMNS: &str = "\
+#
 # path               instructions  allocations      bytes
 ";
 
 /// Costs by the names of their paths.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Record(Vec<(String, Cost)>);
+pub(crate) struct Record {
+    /// The compiler that made the program, since another makes other instructions.
+    pub(crate) compiler: String,
+    costs: Vec<(String, Cost)>,
+}
 
 /// How a cost compares with the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +68,13 @@ impl Record {
     }
 
     /// A record of these costs.
-    pub(crate) fn new(costs: impl IntoIterator<Item = (String, Cost)>) -> Self {
-        Self(costs.into_iter().collect())
+    pub(crate) fn new(compiler: String, costs: Vec<(String, Cost)>) -> Self {
+        Self { compiler, costs }
     }
 
     /// What a path cost.
     pub(crate) fn get(&self, name: &str) -> Option<Cost> {
-        let found = self.0.iter().find(|(known, _)| known == name);
+        let found = self.costs.iter().find(|(known, _)| known == name);
         found.map(|(_, cost)| *cost)
     }
 
@@ -69,11 +83,12 @@ impl Record {
         let Some(recorded) = self.get(name) else {
             return Verdict::New;
         };
-        let instructions = change(recorded.instructions, cost.instructions);
-        let allocations = match (recorded.allocations - cost.allocations).abs() {
-            few if few < ALLOCATIONS_MIN => 0.0,
-            _ => change(recorded.allocations, cost.allocations),
+        let part = |recorded: f64, cost: f64, min: f64| match (recorded - cost).abs() {
+            few if few < min => 0.0,
+            _ => change(recorded, cost),
         };
+        let instructions = part(recorded.instructions, cost.instructions, INSTRUCTIONS_MIN);
+        let allocations = part(recorded.allocations, cost.allocations, ALLOCATIONS_MIN);
         if instructions.max(allocations) > TOLERANCE {
             Verdict::Dearer
         } else if instructions.min(allocations) < -TOLERANCE {
@@ -84,15 +99,19 @@ impl Record {
     }
 
     fn parse(text: &str) -> Result<Self> {
+        let compiler = text.lines().find_map(|line| line.strip_prefix(COMPILER));
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let costs =
             lines.map(|line| parse_line(line).with_context(|| format!("bad line `{line}`")));
-        costs.collect::<Result<_>>().map(Self)
+        Ok(Self {
+            compiler: compiler.unwrap_or_default().to_owned(),
+            costs: costs.collect::<Result<_>>()?,
+        })
     }
 
     fn print(&self) -> String {
-        let mut text = HEAD.to_owned();
-        for (name, cost) in &self.0 {
+        let mut text = format!("{HEAD}{COMPILER}{}\n{COLUMNS}", self.compiler);
+        for (name, cost) in &self.costs {
             let Cost {
                 instructions,
                 allocations,
@@ -107,9 +126,10 @@ impl Record {
     }
 }
 
-/// How much more the new cost is, as a part of the recorded one.
+/// How much more the new cost is, as a part of the recorded one; of one next to nothing, as a
+/// part of one.
 pub(crate) fn change(recorded: f64, cost: f64) -> f64 {
-    (cost - recorded) / recorded.max(f64::MIN_POSITIVE)
+    (cost - recorded) / recorded.max(1.0)
 }
 
 fn parse_line(line: &str) -> Result<(String, Cost)> {
@@ -140,8 +160,12 @@ mod tests {
         }
     }
 
+    fn record_of(name: &str, cost: Cost) -> Record {
+        Record::new("rustc 1.0".to_owned(), vec![(name.to_owned(), cost)])
+    }
+
     fn record() -> Record {
-        Record::new([("create".to_owned(), cost(1_000.0, 10.0))])
+        record_of("create", cost(1_000.0, 10.0))
     }
 
     #[test]
@@ -165,8 +189,15 @@ mod tests {
 
     #[test]
     fn a_part_of_an_allocation_more_is_no_change() {
-        let record = Record::new([("apply".to_owned(), cost(1_000.0, 0.1))]);
+        let record = record_of("apply", cost(1_000.0, 0.1));
         assert_eq!(record.judge("apply", cost(1_000.0, 0.2)), Verdict::Same);
         assert_eq!(record.judge("apply", cost(1_000.0, 1.0)), Verdict::Dearer);
+    }
+
+    #[test]
+    fn what_costs_next_to_nothing_may_cost_a_little_more() {
+        let record = record_of("elsewhere", cost(0.0, 0.0));
+        assert_eq!(record.judge("elsewhere", cost(20.0, 0.0)), Verdict::Same);
+        assert_eq!(record.judge("elsewhere", cost(80.0, 0.0)), Verdict::Dearer);
     }
 }

@@ -20,28 +20,40 @@ use crate::{
 const ROUNDS: usize = 64;
 
 /// So many watchers want everything.
-pub(super) fn on_sockets(count: u64) -> Result<Allocated> {
+pub(super) fn interested(count: u64) -> Result<Allocated> {
+    tell(count, |_| String::new(), 1)
+}
+
+/// So many watchers want the pods of another node, each of its own.
+pub(super) fn elsewhere(count: u64) -> Result<Allocated> {
+    let selector = |watcher| format!("&fieldSelector=spec.nodeName%3Delsewhere-{watcher}");
+    tell(count, selector, 0)
+}
+
+/// Tells of changes to watchers with these selectors, of which each gets so many events of each.
+fn tell(count: u64, selector: impl Fn(u64) -> String, events: usize) -> Result<Allocated> {
     let mut stage = Stage::new(Storage::Memory)?;
     let stored = stage.fill(1)?;
-    let request = objects::get(&format!(
-        "{}?watch=true&resourceVersion={}",
-        objects::PODS,
-        stage.revision()?.get()
-    ));
+    let after = stage.revision()?.get();
     let mut watchers = Vec::new();
-    for _ in 0..count {
+    for number in 0..count {
+        let query = format!("watch=true&resourceVersion={after}{}", selector(number));
         let mut watcher = TcpStream::connect(stage.server.address())?;
         watcher.set_nonblocking(true)?;
-        watcher.write_all(request.as_bytes())?;
+        watcher.write_all(objects::get(&format!("{}?{query}", objects::PODS)).as_bytes())?;
         watchers.push(watcher);
     }
     settle(&stage.runtime);
+    ensure!(
+        stage.pods()?.stats().watchers as u64 == count,
+        "not all watch"
+    );
     repeat(FURTHER_TURNS, |counter, number| {
         stage.put(0, objects::repeated(&stored, number))?;
         counter.section(|| settle(&stage.runtime));
         for watcher in &mut watchers {
-            let events = take_events(watcher)?;
-            ensure!(events == 1, "a watcher got {events} events of one change");
+            let told = take_events(watcher)?;
+            ensure!(told == events, "a watcher got {told} events of one change");
         }
         Ok(())
     })
