@@ -19,6 +19,7 @@ mod metrics;
 mod server;
 mod bootstrap;
 mod lifecycle;
+mod turn;
 mod settings;
 pub mod clock;
 pub mod random;

@@ -1,5 +1,7 @@
 //! From starting to stopped, told to whoever needs to act on it.
 
+use std::pin::Pin;
+
 use tokio::sync::watch;
 
 /// How far the server is in its life.
@@ -44,15 +46,36 @@ impl Lifecycle {
 
     /// A handle that outlives the borrow, for tasks that end when draining begins.
     pub(crate) fn drain_signal(&self) -> DrainSignal {
-        DrainSignal(self.phase.subscribe())
+        let mut phase = self.phase.subscribe();
+        // The phase in which it is made may be the last.
+        phase.mark_changed();
+        DrainSignal(phase)
     }
 }
+
+/// Is over when draining begins.
+pub(crate) type DrainWait = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Tells one task when draining begins.
 #[derive(Clone, Debug)]
 pub(crate) struct DrainSignal(watch::Receiver<Phase>);
 
 impl DrainSignal {
+    /// Whether draining has begun. Costs no more than a glance while nothing changes.
+    pub(crate) fn is_draining(&mut self) -> bool {
+        match self.0.has_changed() {
+            Ok(false) => false,
+            Ok(true) => *self.0.borrow_and_update() == Phase::Draining,
+            Err(_) => true,
+        }
+    }
+
+    /// The wait for draining, for tasks that wait for other things as well, again and again.
+    pub(crate) fn wait(&self) -> DrainWait {
+        let mut signal = self.clone();
+        Box::pin(async move { signal.draining().await })
+    }
+
     /// Waits until draining begins. Cancel safe.
     pub(crate) async fn draining(&mut self) {
         // A dropped sender means that the server itself is gone: the same to a task.
@@ -68,9 +91,13 @@ mod tests {
     async fn a_phase_never_goes_back() {
         let lifecycle = Lifecycle::default();
         let mut signal = lifecycle.drain_signal();
+        assert!(!signal.is_draining());
         lifecycle.advance(Phase::Draining);
         lifecycle.advance(Phase::Serving);
         assert_eq!(lifecycle.phase(), Phase::Draining);
+        assert!(signal.is_draining());
+        assert!(lifecycle.drain_signal().is_draining(), "made too late");
+        signal.wait().await;
         signal.draining().await;
     }
 }

@@ -12,7 +12,7 @@ pub mod table;
 mod watch_stream;
 
 pub(crate) use accepted::{Accepted, negotiate, negotiate_list, negotiate_watch};
-pub(crate) use body::{Body, Upgrade};
+pub(crate) use body::{Body, Piece, Upgrade};
 pub(crate) use compress::{Compressor, accepts_gzip};
 pub(crate) use failure::{
     bare, exact_list_failed, json, not_found_page, plain_text, preferences, status,

@@ -4,6 +4,7 @@
 //! [`KindCache`]; a [`Watcher`] is a cursor on what the feeder has recorded. The cache never
 //! answers from a revision that it has not reached: it waits or refuses. It knows no HTTP.
 
+mod bell;
 mod cached_object;
 mod counted_tree;
 mod event;
@@ -148,8 +149,7 @@ impl WatchCaches {
         random: Random,
     ) -> Result<Self, CacheError> {
         let origin = Arc::new(Origin::new(store));
-        let (wakes, groups) = mpsc::channel(feeder::WAKE_QUEUE_MAX);
-        let mut feeder = Feeder::new(Arc::clone(&origin), limits, wakes, random);
+        let mut feeder = Feeder::new(Arc::clone(&origin), limits, random);
         let loaded = feeder.load(kinds).await?;
         let caches = loaded.into_iter().map(|cache| {
             let prefix = cache.layout().storage_prefix().into();
@@ -158,7 +158,6 @@ impl WatchCaches {
         let caches: BTreeMap<_, _> = caches.collect();
         let (commands, obeyed) = mpsc::channel(COMMANDS_MAX);
         tokio::spawn(feeder.run(obeyed));
-        tokio::spawn(feeder::wake_groups(groups));
         origin.feed.loaded().await?;
         Ok(Self {
             kinds: RwLock::new(caches),

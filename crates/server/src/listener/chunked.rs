@@ -3,19 +3,22 @@
 use std::{
     future::poll_fn,
     io::{self, IoSlice, Write as _},
+    iter,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
-use bytes::{Buf, Bytes};
-use http_body::Body as _;
 use tokio::io::AsyncWrite;
 
 use super::Socket;
-use crate::response::Body;
+use crate::response::{Body, Piece};
 
+/// What ends a chunk.
+const CHUNK_END: &[u8] = b"\r\n";
 /// What ends a chunked body.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// Places from which bytes are written with one system call. The rest needs another one.
+const SLICES_MAX: usize = 64;
 
 /// Sends all pieces that a body has still to give, and its end. Fails once the client is gone.
 ///
@@ -23,50 +26,78 @@ const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 pub(super) async fn send(socket: &mut Socket, mut body: Body) -> io::Result<()> {
     while let Some(piece) = poll_fn(|context| poll_piece(socket, &mut body, context)).await? {
         // A chunk without a byte would be the last.
-        if !piece.is_empty() {
+        if piece.len() > 0 {
             send_chunk(socket, piece).await?;
         }
     }
-    write(socket, LAST_CHUNK).await
+    write(socket, || iter::once(LAST_CHUNK)).await
 }
 
 fn poll_piece(
     socket: &mut Socket,
     body: &mut Body,
     context: &mut Context<'_>,
-) -> Poll<io::Result<Option<Bytes>>> {
-    if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
-        let data = frame.and_then(|Ok(frame)| frame.into_data().ok());
-        return Poll::Ready(Ok(data));
+) -> Poll<io::Result<Option<Piece>>> {
+    if let Poll::Ready(piece) = body.poll_piece(context) {
+        return Poll::Ready(Ok(piece));
     }
     socket.poll_gone(context).map(Err)
 }
 
-async fn send_chunk(socket: &mut Socket, piece: Bytes) -> io::Result<()> {
+async fn send_chunk(socket: &mut Socket, piece: Piece) -> io::Result<()> {
     let mut head = io::Cursor::new([0; usize::BITS as usize / 4 + 2]);
     write!(head, "{:x}\r\n", piece.len())?;
     let length = usize::try_from(head.position()).expect("it is within an array");
     let head = head.into_inner();
-    write(socket, (&head[..length]).chain(piece).chain(&b"\r\n"[..])).await
-}
-
-async fn write(socket: &mut Socket, mut bytes: impl Buf) -> io::Result<()> {
-    poll_fn(|context| {
-        if let Poll::Ready(error) = socket.poll_gone(context) {
-            return Poll::Ready(Err(error));
-        }
-        while bytes.has_remaining() {
-            let mut slices = [IoSlice::new(&[]); 3];
-            let filled = bytes.chunks_vectored(&mut slices);
-            let socket = Pin::new(&mut *socket);
-            match ready!(socket.poll_write_vectored(context, &slices[..filled]))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                count => bytes.advance(count),
-            }
-        }
-        Poll::Ready(Ok(()))
+    write(socket, || {
+        let content = piece.parts().iter().map(|part| &part[..]);
+        let chunk = iter::once(&head[..length]).chain(content);
+        chunk.chain(iter::once(CHUNK_END))
     })
     .await
+}
+
+/// Writes all parts. Fails once the client is gone, also while it does not read.
+async fn write<'a, P>(socket: &mut Socket, parts: impl Fn() -> P) -> io::Result<()>
+where
+    P: Iterator<Item = &'a [u8]>,
+{
+    let mut written = 0;
+    poll_fn(|context| {
+        loop {
+            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+            let filled = fill(&mut slices, parts(), written);
+            if filled == 0 {
+                return Poll::Ready(Ok(()));
+            }
+            let stream = Pin::new(&mut *socket);
+            match stream.poll_write_vectored(context, &slices[..filled])? {
+                Poll::Ready(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Poll::Ready(count) => written += count,
+                Poll::Pending => return socket.poll_gone(context).map(Err),
+            }
+        }
+    })
+    .await
+}
+
+/// Points to what comes after the bytes that have been written; says how many slices that took.
+fn fill<'a>(
+    slices: &mut [IoSlice<'a>],
+    parts: impl Iterator<Item = &'a [u8]>,
+    mut written: usize,
+) -> usize {
+    let unwritten = parts.filter_map(|part| {
+        let skipped = written.min(part.len());
+        written -= skipped;
+        Some(&part[skipped..]).filter(|rest| !rest.is_empty())
+    });
+    let mut filled = 0;
+    for (slice, part) in slices.iter_mut().zip(unwritten) {
+        *slice = IoSlice::new(part);
+        filled += 1;
+    }
+    filled
 }
 
 #[cfg(test)]
@@ -79,6 +110,7 @@ mod tests {
         },
     };
 
+    use bytes::Bytes;
     use futures_util::{FutureExt, stream};
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
@@ -105,6 +137,26 @@ mod tests {
         client.read_to_string(&mut received).await.unwrap();
         let chunks = "4\r\none\n\r\n10\r\nand another one\n\r\n0\r\n\r\n";
         assert_eq!(received, chunks);
+    }
+
+    #[tokio::test]
+    async fn parts_of_a_piece_are_one_chunk_however_many_they_are() {
+        let (mut socket, mut client) = pair().await;
+        let parts: Vec<Bytes> = (0..3 * SLICES_MAX)
+            .map(|number| Bytes::from(vec![b'a' + (number % 26) as u8; number * 100]))
+            .collect();
+        let content = parts.concat();
+        let pieces = stream::iter([Piece::Scattered(parts)]);
+        let mut received = Vec::new();
+        let sending = async {
+            send(&mut socket, Body::pieces(pieces)).await.unwrap();
+            drop(socket);
+        };
+        let (read, ()) = tokio::join!(client.read_to_end(&mut received), sending);
+        read.unwrap();
+        let head = format!("{:x}\r\n", content.len());
+        let expected = [head.as_bytes(), &content, b"\r\n0\r\n\r\n"].concat();
+        assert!(received == expected, "{} bytes", received.len());
     }
 
     #[tokio::test]

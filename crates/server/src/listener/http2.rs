@@ -16,7 +16,7 @@ use hyper::{server::conn::http2, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use super::{Connection, Socket, corked::Corked};
-use crate::{lifecycle::DrainSignal, respond::respond, response::Body};
+use crate::{lifecycle::DrainSignal, respond::respond, response::Body, turn};
 
 /// Requests and watches on one connection. Further streams wait in the client.
 const STREAMS_MAX: u32 = 250;
@@ -71,7 +71,7 @@ pub(super) async fn serve(
         woken().await;
         // The first stream that has something to send woke us: let the others have it too.
         if Arc::strong_count(&open) > COMPANY_MIN {
-            requeued().await;
+            turn::give().await;
         }
     }
 }
@@ -106,19 +106,6 @@ impl http_body::Body for Answer {
 async fn woken() {
     let mut poll = Poll::Pending;
     poll_fn(|_| std::mem::replace(&mut poll, Poll::Ready(()))).await;
-}
-
-/// Goes behind the tasks that can run now. Unlike tokio's `yield_now` it does not look for events
-/// of the system before.
-async fn requeued() {
-    let mut poll = Poll::Pending;
-    poll_fn(|context| {
-        if poll.is_pending() {
-            context.waker().wake_by_ref();
-        }
-        std::mem::replace(&mut poll, Poll::Ready(()))
-    })
-    .await;
 }
 
 fn builder() -> http2::Builder<TokioExecutor> {

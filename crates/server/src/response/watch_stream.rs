@@ -3,20 +3,21 @@
 //! First the state, where it was asked for, straight from a snapshot; then events as they come;
 //! bookmarks in between and at the end. Frames that are ready together leave together.
 
-use std::time::Duration;
+use std::{pin::Pin, time::Duration};
 
 use bytes::Bytes;
 use listwatch_api::{EventType, Status};
 use listwatch_store::Revision;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
+    body::Piece,
     format::{Bookmark, Format},
     table::ColumnDefinitions,
 };
 use crate::{
     clock::Clock,
-    lifecycle::DrainSignal,
+    lifecycle::{DrainSignal, DrainWait},
     metrics::WatchMetrics,
     watch_cache::{
         EncodingId, Interest, Snapshot, WatchBatch, WatchError, WatchEvent, Watcher,
@@ -34,6 +35,16 @@ pub(crate) struct WatchPlan {
     pub(crate) bookmark_interval: Duration,
     pub(crate) deadline: Instant,
     pub(crate) clock: Clock,
+}
+
+impl WatchPlan {
+    /// When a stream has something to do again, whatever happens.
+    fn wakes_at(&self, next_bookmark: Instant) -> Instant {
+        match self.bookmarks {
+            Bookmarks::Off => self.deadline,
+            Bookmarks::On | Bookmarks::OnWithInitialEnd => next_bookmark.min(self.deadline),
+        }
+    }
 }
 
 /// Where a stream begins.
@@ -74,13 +85,15 @@ pub(crate) struct WatchStream {
     stage: Stage,
     watcher: Watcher,
     signal: DrainSignal,
+    draining: DrainWait,
+    /// Wakes the stream at the next bookmark, or at its end.
+    alarm: Pin<Box<Sleep>>,
     metrics: WatchMetrics,
     columns: ColumnDefinitions,
     /// The revision that the client was last told of by a bookmark, or began at.
     told: Revision,
     /// The revision of the last event that was sent.
     sent: Revision,
-    next_bookmark: Instant,
     silence: Silence,
 }
 
@@ -104,6 +117,7 @@ impl WatchStream {
         (signal, metrics): (DrainSignal, WatchMetrics),
     ) -> Self {
         let next_bookmark = Instant::now() + plan.bookmark_interval;
+        let wakes_at = plan.wakes_at(next_bookmark);
         let stage = match snapshot {
             Some(snapshot) => Stage::Initial {
                 snapshot,
@@ -117,18 +131,19 @@ impl WatchStream {
             interest,
             stage,
             watcher,
+            draining: signal.wait(),
             signal,
+            alarm: Box::pin(sleep_until(wakes_at)),
             metrics,
             columns,
             told,
             sent: Revision::ZERO,
-            next_bookmark,
             silence: Silence::Unbroken,
         }
     }
 
     /// The next frames, once there are any; `None` after the last. Cancel safe.
-    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+    pub(crate) async fn next(&mut self) -> Option<Piece> {
         let frames = self.frames().await;
         if frames.is_some() {
             self.silence = Silence::Broken;
@@ -136,12 +151,12 @@ impl WatchStream {
         frames
     }
 
-    async fn frames(&mut self) -> Option<Bytes> {
+    async fn frames(&mut self) -> Option<Piece> {
         loop {
             match &self.stage {
                 Stage::Initial { .. } => {
                     if let Some(frames) = self.initial_frames() {
-                        return Some(frames);
+                        return Some(Piece::Whole(frames));
                     }
                 }
                 Stage::Live => return self.live().await,
@@ -193,19 +208,18 @@ impl WatchStream {
     }
 
     /// Waits for events, for the time to send a bookmark, or for the end.
-    async fn live(&mut self) -> Option<Bytes> {
+    async fn live(&mut self) -> Option<Piece> {
         loop {
-            let wakes_at = match self.plan.bookmarks {
-                Bookmarks::Off => self.plan.deadline,
-                Bookmarks::On | Bookmarks::OnWithInitialEnd => {
-                    self.next_bookmark.min(self.plan.deadline)
-                }
-            };
-            let woken = tokio::select! {
-                biased;
-                () = self.signal.draining() => Woken::End,
-                () = sleep_until(wakes_at) => Woken::Time,
-                batch = self.watcher.next(CHUNK_BYTES) => Woken::Events(batch),
+            // What is due comes before events that do not end.
+            let due = self.due();
+            let woken = match due {
+                Some(woken) => woken,
+                None => tokio::select! {
+                    biased;
+                    batch = self.watcher.next(CHUNK_BYTES) => Woken::Events(batch),
+                    () = &mut self.draining => Woken::End,
+                    () = self.alarm.as_mut() => Woken::Time,
+                },
             };
             let frames = match woken {
                 Woken::Events(Ok(batch)) => {
@@ -213,8 +227,8 @@ impl WatchStream {
                     self.sent = last.unwrap_or(self.sent);
                     self.event_frames(&batch)
                 }
-                Woken::Events(Err(error)) => self.failed(&error),
-                Woken::Time if wakes_at < self.plan.deadline => self.due_bookmark(),
+                Woken::Events(Err(error)) => Some(self.failed(&error)),
+                Woken::Time if self.alarm.deadline() < self.plan.deadline => self.due_bookmark(),
                 Woken::Time | Woken::End => return self.last_bookmark(),
             };
             if frames.is_some() {
@@ -223,22 +237,27 @@ impl WatchStream {
         }
     }
 
+    /// What must not wait for the watcher to be silent.
+    fn due(&mut self) -> Option<Woken> {
+        if self.signal.is_draining() {
+            return Some(Woken::End);
+        }
+        (Instant::now() >= self.alarm.deadline()).then_some(Woken::Time)
+    }
+
     /// The frames of events, shared with every other watch that wants the same.
-    fn event_frames(&mut self, batch: &WatchBatch) -> Option<Bytes> {
+    fn event_frames(&mut self, batch: &WatchBatch) -> Option<Piece> {
         let frames = match (self.plan.format.encoding(), batch.events.as_slice()) {
-            (Some(encoding), [event]) => self.frame(event, encoding),
+            (Some(encoding), [event]) => Piece::Whole(self.frame(event, encoding)),
             (Some(encoding), events) => {
-                let mut buffer = Vec::with_capacity(CHUNK_BYTES);
-                for event in events {
-                    buffer.extend_from_slice(&self.frame(event, encoding));
-                }
-                buffer.into()
+                let frames = events.iter().map(|event| self.frame(event, encoding));
+                Piece::Scattered(frames.collect())
             }
-            (None, events) => self.rows(events),
+            (None, events) => Piece::Whole(self.rows(events)),
         };
-        self.metrics
-            .sent(batch.events.len() as u64, frames.len() as u64);
-        (!frames.is_empty()).then_some(frames)
+        let bytes = frames.len();
+        self.metrics.sent(batch.events.len() as u64, bytes as u64);
+        (bytes > 0).then_some(frames)
     }
 
     fn frame(&self, event: &WatchEvent, encoding: EncodingId) -> Bytes {
@@ -271,8 +290,10 @@ impl WatchStream {
 
     /// A bookmark, if it tells the client anything that it does not know. In the middle of a
     /// difference it would go back behind events that have been sent.
-    fn due_bookmark(&mut self) -> Option<Bytes> {
-        self.next_bookmark = Instant::now() + self.plan.bookmark_interval;
+    fn due_bookmark(&mut self) -> Option<Piece> {
+        let next_bookmark = Instant::now() + self.plan.bookmark_interval;
+        let wakes_at = self.plan.wakes_at(next_bookmark);
+        self.alarm.as_mut().reset(wakes_at);
         let position = self.watcher.position();
         let tells_nothing = position <= self.told || position < self.sent;
         if self.plan.bookmarks == Bookmarks::Off || tells_nothing {
@@ -280,11 +301,11 @@ impl WatchStream {
         }
         let mut buffer = Vec::new();
         self.bookmark(position, Bookmark::Progress, &mut buffer);
-        Some(buffer.into())
+        Some(Piece::Whole(buffer.into()))
     }
 
     /// The bookmark before the end. Where nothing else came, it says at least that.
-    fn last_bookmark(&mut self) -> Option<Bytes> {
+    fn last_bookmark(&mut self) -> Option<Piece> {
         self.stage = Stage::Ended;
         let is_silent = self.silence == Silence::Unbroken && self.watcher.has_begun();
         if self.plan.bookmarks == Bookmarks::Off || !is_silent {
@@ -293,7 +314,7 @@ impl WatchStream {
         let mut buffer = Vec::new();
         let position = self.watcher.position();
         self.bookmark(position, Bookmark::Progress, &mut buffer);
-        Some(buffer.into())
+        Some(Piece::Whole(buffer.into()))
     }
 
     fn bookmark(&mut self, revision: Revision, bookmark: Bookmark, buffer: &mut Vec<u8>) {
@@ -306,10 +327,10 @@ impl WatchStream {
     }
 
     /// The last frame of a watch that cannot go on: why, so that the client knows what to do.
-    fn failed(&mut self, error: &WatchError) -> Option<Bytes> {
+    fn failed(&mut self, error: &WatchError) -> Piece {
         self.stage = Stage::Ended;
         self.metrics.expired();
-        Some(error_frame(&Status::from(error.clone())))
+        Piece::Whole(error_frame(&Status::from(error.clone())))
     }
 }
 

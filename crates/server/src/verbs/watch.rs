@@ -4,7 +4,6 @@ mod web_socket;
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, Response, header};
 use listwatch_api::{Freshness, Status, WatchOptions, WatchStart};
@@ -17,7 +16,7 @@ use crate::{
     metrics::KindLabels,
     request::{PathForm, ResourceRequest},
     response::{
-        self, Accepted, Beginning, Body, Bookmarks, Compressor, WatchPlan, WatchStream,
+        self, Accepted, Beginning, Body, Bookmarks, Compressor, Piece, WatchPlan, WatchStream,
         accepts_gzip, error_frame,
     },
     server::Server,
@@ -50,7 +49,7 @@ pub(crate) async fn watch(
             Frames::Watch(Box::new((stream, slot)))
         }
         // A watch is open before it knows; what is wrong with its start is its only event.
-        Err(status) => Frames::Refused(Some(error_frame(&status))),
+        Err(status) => Frames::Refused(Some(Piece::Whole(error_frame(&status)))),
     };
     match upgrade {
         Some(upgrade) => Ok(upgrade.accept(frames)),
@@ -71,12 +70,12 @@ enum Frames {
     /// A watch, with its place among the open ones.
     Watch(Box<(WatchStream, WatchSlot)>),
     /// The one frame that says why there is none.
-    Refused(Option<Bytes>),
+    Refused(Option<Piece>),
 }
 
 impl Frames {
     /// The next chunk; `None` after the last. Cancel safe.
-    async fn next(&mut self) -> Option<Bytes> {
+    async fn next(&mut self) -> Option<Piece> {
         match self {
             Self::Watch(watch) => watch.0.next().await,
             Self::Refused(frame) => frame.take(),
@@ -169,11 +168,11 @@ fn http_stream(coding: Coding, frames: Frames) -> Response<Body> {
         let chunk = frames.next().await?;
         let chunk = match coding {
             Coding::Plain => chunk,
-            Coding::Gzip => Compressor::member(&chunk).into(),
+            Coding::Gzip => Piece::Whole(Compressor::member(&chunk.into_bytes()).into()),
         };
         Some((chunk, frames))
     });
-    let mut response = Response::new(Body::stream(chunks));
+    let mut response = Response::new(Body::pieces(chunks));
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,

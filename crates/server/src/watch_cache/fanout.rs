@@ -7,9 +7,9 @@ use std::{
 
 use listwatch_api::EventType;
 use listwatch_store::Revision;
-use tokio::sync::Notify;
 
 use super::{
+    bell::{BELL_WATCHERS_MAX, Bell, Wake},
     cached_object::CachedObject,
     event::Event,
     interest::{Area, Interest, Judge, LabelTerms},
@@ -29,8 +29,8 @@ pub(super) struct Group {
     log: VecDeque<Logged>,
     /// How many entries the log ever had.
     end: u64,
-    watchers: usize,
-    wake: Arc<Notify>,
+    /// Each with the number of watchers that hear it.
+    bells: Vec<(Arc<Bell>, usize)>,
     news: News,
 }
 
@@ -53,13 +53,7 @@ pub(super) struct Logged {
 pub(super) struct Membership {
     pub(super) group: GroupId,
     pub(super) judge: Arc<Judge>,
-    pub(super) wake: Arc<Notify>,
-}
-
-/// A group that has news, to be woken when they can be read.
-pub(super) struct Wake {
-    pub(super) notify: Arc<Notify>,
-    pub(super) watchers: usize,
+    pub(super) bell: Arc<Bell>,
 }
 
 /// Something that every object of a group's interest has: the bytes under which the group is found.
@@ -115,21 +109,20 @@ impl Fanout {
         };
         self.watchers += 1;
         let group = self.groups[id.0].as_mut().expect("an interest has a group");
-        group.watchers += 1;
         Membership {
             group: id,
             judge: Arc::clone(&group.judge),
-            wake: Arc::clone(&group.wake),
+            bell: group.join_bell(),
         }
     }
 
     /// Takes a watcher out of its group; the last one closes it.
-    pub(super) fn leave(&mut self, id: GroupId) {
+    pub(super) fn leave(&mut self, id: GroupId, bell: &Arc<Bell>) {
         let slot = &mut self.groups[id.0];
         let group = slot.as_mut().expect("a watcher has a group");
         self.watchers -= 1;
-        group.watchers -= 1;
-        if group.watchers > 0 {
+        group.leave_bell(bell);
+        if !group.bells.is_empty() {
             return;
         }
         if let Some(group) = slot.take() {
@@ -175,20 +168,23 @@ impl Fanout {
         self.candidates = candidates;
     }
 
-    /// The groups that have got entries since the last call.
+    /// The bells of the groups that have got entries since the last call, to be rung when these can
+    /// be read.
     pub(super) fn take_wakes(&mut self) -> Vec<Wake> {
-        let waiting = std::mem::take(&mut self.waiting);
-        let groups = waiting.into_iter().filter_map(|id| {
-            let group = self.groups[id.0].as_mut()?;
-            group.news = News::Told;
-            Some(group.wake())
-        });
-        groups.collect()
+        let mut wakes = Vec::new();
+        for id in self.waiting.drain(..) {
+            if let Some(group) = &mut self.groups[id.0] {
+                group.news = News::Told;
+                wakes.extend(group.wakes());
+            }
+        }
+        wakes
     }
 
-    /// All groups, for news that concern everyone.
+    /// All bells, for news that concern everyone.
     pub(super) fn all_wakes(&self) -> Vec<Wake> {
-        self.groups.iter().flatten().map(Group::wake).collect()
+        let groups = self.groups.iter().flatten();
+        groups.flat_map(Group::wakes).collect()
     }
 
     pub(super) fn group(&self, id: GroupId) -> &Group {
@@ -220,8 +216,7 @@ impl Fanout {
             anchor,
             log: VecDeque::new(),
             end: 0,
-            watchers: 0,
-            wake: Arc::new(Notify::new()),
+            bells: Vec::new(),
             news: News::Told,
         });
         id
@@ -287,11 +282,34 @@ impl Group {
         self.end += 1;
     }
 
-    fn wake(&self) -> Wake {
-        Wake {
-            notify: Arc::clone(&self.wake),
-            watchers: self.watchers,
+    /// The bell of one more watcher: one that has room, or a new one.
+    fn join_bell(&mut self) -> Arc<Bell> {
+        let has_room = |(_, watchers): &&mut (Arc<Bell>, usize)| *watchers < BELL_WATCHERS_MAX;
+        if let Some((bell, watchers)) = self.bells.iter_mut().rev().find(has_room) {
+            *watchers += 1;
+            return Arc::clone(bell);
         }
+        let bell = Arc::<Bell>::default();
+        self.bells.push((Arc::clone(&bell), 1));
+        bell
+    }
+
+    fn leave_bell(&mut self, bell: &Arc<Bell>) {
+        let heard = |(other, _): &(Arc<Bell>, usize)| Arc::ptr_eq(other, bell);
+        let at = self.bells.iter().position(heard);
+        let at = at.expect("a watcher hears a bell of its group");
+        self.bells[at].1 -= 1;
+        if self.bells[at].1 == 0 {
+            self.bells.remove(at);
+        }
+    }
+
+    fn wakes(&self) -> impl Iterator<Item = Wake> {
+        let bells = self.bells.iter();
+        bells.map(|(bell, watchers)| Wake {
+            bell: Arc::clone(bell),
+            watchers: *watchers,
+        })
     }
 }
 
@@ -416,11 +434,32 @@ mod tests {
             [2]
         );
         assert!(fanout.take_wakes().is_empty());
-        fanout.leave(first.group);
+        fanout.leave(first.group, &first.bell);
         assert_eq!(fanout.group(second.group).end(), 2);
-        fanout.leave(second.group);
+        fanout.leave(second.group, &second.bell);
         assert_eq!((fanout.groups(), judged(&fanout, &event)), (0, 0));
         assert!(fanout.by_anchor.is_empty());
+    }
+
+    #[test]
+    fn a_large_group_has_a_bell_for_every_few_of_its_watchers() {
+        let mut fanout = Fanout::new(layout(), 8);
+        let all = interest(Area::Everywhere, "", "");
+        let watchers = |fanout: &Fanout| {
+            let wakes = fanout.all_wakes().into_iter();
+            wakes.map(|wake| wake.watchers).collect::<Vec<_>>()
+        };
+        let mut members: Vec<Membership> = (0..2 * BELL_WATCHERS_MAX + 1)
+            .map(|_| fanout.join(&all))
+            .collect();
+        assert_eq!(watchers(&fanout), [BELL_WATCHERS_MAX, BELL_WATCHERS_MAX, 1]);
+        let last = members.pop().unwrap();
+        fanout.leave(last.group, &last.bell);
+        assert_eq!(watchers(&fanout), [BELL_WATCHERS_MAX; 2]);
+        let first = members.swap_remove(0);
+        fanout.leave(first.group, &first.bell);
+        let next = fanout.join(&all);
+        assert!(Arc::ptr_eq(&next.bell, &first.bell), "it had room");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    CacheError, CacheLimits, fanout::Wake, heartbeat::Heartbeat, kind_cache::KindCache,
+    CacheError, CacheLimits, bell::Ringer, heartbeat::Heartbeat, kind_cache::KindCache,
     kind_layout::KindLayout, kind_writer::KindWriter, origin::Origin,
 };
 use crate::random::Random;
@@ -29,10 +29,6 @@ const LOAD_ATTEMPTS_MAX: usize = 3;
 /// The pause before the store is followed again after a failure, at first and at the most. Each is
 /// shortened by chance, up to a half, so that servers which lost one store do not come all at once.
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
-/// Up to this many watchers of a group the feeder wakes by itself; more are left to another task.
-const INLINE_WAKES_MAX: usize = 16;
-/// Batches of wakes that may wait for that task. At the bound the feeder wakes by itself again.
-pub(super) const WAKE_QUEUE_MAX: usize = 64;
 
 /// What the feeder is asked to do between batches.
 pub(super) enum Command {
@@ -51,24 +47,20 @@ pub(super) struct Feeder {
     limits: CacheLimits,
     /// In the order of their prefixes.
     writers: Vec<KindWriter>,
-    wakes: mpsc::Sender<Vec<Wake>>,
+    ringer: Ringer,
     random: Random,
     /// The next pause after a failure.
     pause: Duration,
 }
 
 impl Feeder {
-    pub(super) fn new(
-        origin: Arc<Origin>,
-        limits: CacheLimits,
-        wakes: mpsc::Sender<Vec<Wake>>,
-        random: Random,
-    ) -> Self {
+    /// Must be called on a tokio runtime.
+    pub(super) fn new(origin: Arc<Origin>, limits: CacheLimits, random: Random) -> Self {
         Self {
             origin,
             limits,
             writers: Vec::new(),
-            wakes,
+            ringer: Ringer::start(),
             random,
             pause: RETRY_PAUSE.0,
         }
@@ -270,7 +262,7 @@ impl Feeder {
                 let found = |writer: &KindWriter| writer.layout().storage_prefix() == &*prefix;
                 if self.writers.get(at).is_some_and(found) {
                     let wakes = self.writers.remove(at).remove();
-                    self.wake(wakes);
+                    self.ringer.wake(wakes);
                 }
                 let _ = reply.send(());
             }
@@ -287,7 +279,7 @@ impl Feeder {
         let news = self.writers.iter_mut().filter(|writer| writer.has_news());
         let wakes = news.flat_map(|writer| writer.publish(now)).collect();
         self.origin.applied.advance(batch.through);
-        self.wake(wakes);
+        self.ringer.wake(wakes);
     }
 
     /// Reads all kinds anew after changes have been missed. What it has done when it fails stays
@@ -298,7 +290,7 @@ impl Feeder {
             let page = self.origin.store.read(Read::newest(range)).await?;
             went_back(self.writers[index].known(), page.revision)?;
             let wakes = self.writers[index].reconcile(page, Instant::now());
-            self.wake(wakes);
+            self.ringer.wake(wakes);
         }
         let reached = match self.loaded() {
             Some(loaded) => loaded,
@@ -313,18 +305,6 @@ impl Feeder {
         let now = Instant::now();
         for writer in &self.writers {
             writer.trim(now, now.checked_sub(PAST_VIEW_UNUSED_MAX));
-        }
-    }
-
-    fn wake(&self, wakes: Vec<Wake>) {
-        let is_large = |wake: &mut Wake| wake.watchers > INLINE_WAKES_MAX;
-        let mut wakes = wakes;
-        let large: Vec<Wake> = wakes.extract_if(.., is_large).collect();
-        wake_all(&wakes);
-        if !large.is_empty()
-            && let Err(refused) = self.wakes.try_send(large)
-        {
-            wake_all(&refused.into_inner());
         }
     }
 
@@ -350,18 +330,5 @@ fn went_back(known: Revision, newest: Revision) -> Result<(), ReadError> {
             reason: format!("it went back from revision {known} to {newest}"),
         }),
         false => Ok(()),
-    }
-}
-
-/// Wakes the watchers of large groups, so that the feeder need not.
-pub(super) async fn wake_groups(mut wakes: mpsc::Receiver<Vec<Wake>>) {
-    while let Some(groups) = wakes.recv().await {
-        wake_all(&groups);
-    }
-}
-
-fn wake_all(wakes: &[Wake]) {
-    for wake in wakes {
-        wake.notify.notify_waiters();
     }
 }

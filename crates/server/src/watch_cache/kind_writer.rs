@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::{
     CacheLimits,
+    bell::Wake,
     event::Event,
-    fanout::Wake,
     journal::Lifecycle,
     kind_cache::{KindCache, KindShared, entry},
     kind_layout::KindLayout,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use listwatch_api::EventType;
 use listwatch_store::{ChangesError, Revision};
-use tokio::sync::Notify;
 
 use super::{
+    bell::{Bell, Ring},
     event::Event,
     fanout::{GroupId, Membership},
     history::Since,
@@ -24,7 +24,7 @@ pub struct Watcher {
     kind: Arc<KindShared>,
     group: GroupId,
     judge: Arc<Judge>,
-    wake: Arc<Notify>,
+    bell: Arc<Bell>,
     state: WatcherState,
     /// Where its client says that it stands.
     began: Revision,
@@ -34,8 +34,9 @@ pub struct Watcher {
 
 /// Where a watcher reads.
 enum WatcherState {
-    /// In the log of its group, from this entry on.
-    Live { cursor: u64 },
+    /// In the log of its group, from the entry `cursor` on. Has read everything that was told by
+    /// the ring `heard`.
+    Live { cursor: u64, heard: Option<Ring> },
     /// Behind that log: in the past, after its position, until it meets the present.
     CatchingUp(Source),
     /// Behind everything. It is told so and gets nothing more.
@@ -114,19 +115,17 @@ enum Step {
 impl Watcher {
     pub(super) fn new(kind: Arc<KindShared>, interest: &Interest, after: Revision) -> Self {
         let mut journal = kind.journal.write();
-        let Membership { group, judge, wake } = journal.fanout.join(interest);
+        let Membership { group, judge, bell } = journal.fanout.join(interest);
         let state = match after < journal.history.newest() || journal.has_missed(after) {
             true => WatcherState::CatchingUp(Source::Memory),
-            false => WatcherState::Live {
-                cursor: journal.fanout.group(group).end(),
-            },
+            false => WatcherState::live(journal.fanout.group(group).end()),
         };
         drop(journal);
         Self {
             kind,
             group,
             judge,
-            wake,
+            bell,
             state,
             began: after,
             position: after,
@@ -138,14 +137,12 @@ impl Watcher {
     /// Cancel safe: a dropped future loses nothing.
     pub async fn next(&mut self, budget_bytes: usize) -> Result<WatchBatch, WatchError> {
         loop {
-            let wake = Arc::clone(&self.wake);
-            // Heard from here on, so that what comes after the step below is not missed.
-            let news = wake.notified();
-            match self.step(budget_bytes)? {
+            let ring = self.bell.newest();
+            match self.step(ring, budget_bytes)? {
                 Step::Deliver(batch) => return Ok(batch),
                 Step::Continue => tokio::task::yield_now().await,
                 Step::ReadStore => self.read_store().await?,
-                Step::Wait => news.await,
+                Step::Wait => self.bell.after(ring).await,
             }
         }
     }
@@ -153,7 +150,7 @@ impl Watcher {
     /// The revision up to which everything wanted has been delivered. While nothing is waiting to
     /// be read this is how far the cache has come, so that a bookmark can tell it at any time.
     pub fn position(&mut self) -> Revision {
-        if let WatcherState::Live { cursor } = self.state {
+        if let WatcherState::Live { cursor, .. } = self.state {
             let applied = self.kind.origin.applied.get();
             let journal = self.kind.journal.read();
             if self.claims_missed(&journal) {
@@ -180,7 +177,7 @@ impl Watcher {
             cursor >= group.first() && is_kept
         };
         match &self.state {
-            WatcherState::Live { cursor } if at_hand(*cursor) => WatcherStage::Live,
+            WatcherState::Live { cursor, .. } if at_hand(*cursor) => WatcherStage::Live,
             WatcherState::Live { .. } | WatcherState::CatchingUp(Source::Memory) => {
                 match self.past(&journal) {
                     Since::Places(_) => WatcherStage::CatchingUp,
@@ -192,23 +189,25 @@ impl Watcher {
         }
     }
 
-    fn step(&mut self, budget_bytes: usize) -> Result<Step, WatchError> {
+    fn step(&mut self, ring: Ring, budget_bytes: usize) -> Result<Step, WatchError> {
         let batch = Batch::new(budget_bytes);
-        match &mut self.state {
-            WatcherState::Live { cursor } => {
-                let cursor = *cursor;
-                self.read_log(cursor, batch)
-            }
+        match self.state {
+            WatcherState::Live { heard, .. } if heard == Some(ring) => Ok(Step::Wait),
+            WatcherState::Live { cursor, .. } => self.read_log((cursor, ring), batch),
             WatcherState::CatchingUp(Source::Memory) => Ok(self.read_history(batch)),
             WatcherState::CatchingUp(Source::Store(_)) => Ok(self.read_pending(batch)),
             WatcherState::Expired { oldest } => Err(WatchError::Expired {
                 requested: self.position,
-                oldest: *oldest,
+                oldest,
             }),
         }
     }
 
-    fn read_log(&mut self, cursor: u64, mut batch: Batch) -> Result<Step, WatchError> {
+    fn read_log(
+        &mut self,
+        (cursor, ring): (u64, Ring),
+        mut batch: Batch,
+    ) -> Result<Step, WatchError> {
         let applied = self.kind.origin.applied.get();
         let journal = self.kind.journal.read();
         let group = journal.fanout.group(self.group);
@@ -232,15 +231,20 @@ impl Watcher {
             }
             next += 1;
         }
-        self.state = WatcherState::Live { cursor: next };
-        let drained = (next == group.end()).then_some(applied);
+        let is_drained = next == group.end();
+        let drained = is_drained.then_some(applied);
         self.position = self
             .position
             .max(batch.last)
             .max(drained.unwrap_or_default());
-        if journal.lifecycle == Lifecycle::Removed && batch.events.is_empty() {
+        let is_removed = journal.lifecycle == Lifecycle::Removed;
+        if is_removed && batch.events.is_empty() {
             return Err(WatchError::Removed);
         }
+        self.state = WatcherState::Live {
+            cursor: next,
+            heard: (is_drained && !is_removed).then_some(ring),
+        };
         Ok(batch.deliver(self.position, Step::Wait))
     }
 
@@ -269,9 +273,7 @@ impl Watcher {
                 batch.push(event_type, event);
             }
         }
-        self.state = WatcherState::Live {
-            cursor: journal.fanout.group(self.group).end(),
-        };
+        self.state = WatcherState::live(journal.fanout.group(self.group).end());
         self.position = self.position.max(passed).max(applied);
         batch.deliver(self.position, Step::Continue)
     }
@@ -340,7 +342,19 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.kind.journal.write().fanout.leave(self.group);
+        self.kind
+            .journal
+            .write()
+            .fanout
+            .leave(self.group, &self.bell);
+    }
+}
+
+impl WatcherState {
+    /// Live from this entry of the log on, of which it has heard nothing.
+    fn live(cursor: u64) -> Self {
+        let heard = None;
+        Self::Live { cursor, heard }
     }
 }
 

@@ -87,12 +87,14 @@ async fn send(socket: Socket, mut frames: Frames) {
             },
         };
         let Some(lines) = lines else { break };
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
-            let Ok(text) = Utf8Bytes::try_from(lines.slice_ref(line)) else {
-                return;
-            };
-            if sink.feed(Message::Text(text)).await.is_err() {
-                return;
+        for part in lines.parts() {
+            for line in part.split_inclusive(|byte| *byte == b'\n') {
+                let Ok(text) = Utf8Bytes::try_from(part.slice_ref(line)) else {
+                    return;
+                };
+                if sink.feed(Message::Text(text)).await.is_err() {
+                    return;
+                }
             }
         }
         if sink.flush().await.is_err() {
