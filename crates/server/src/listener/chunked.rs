@@ -2,8 +2,7 @@
 
 use std::{
     future::poll_fn,
-    io::{self, IoSlice, Write as _},
-    iter,
+    io::{self, IoSlice},
     pin::Pin,
     task::{Context, Poll},
 };
@@ -30,7 +29,7 @@ pub(super) async fn send(socket: &mut Socket, mut body: Body) -> io::Result<()> 
             send_chunk(socket, piece).await?;
         }
     }
-    write(socket, || iter::once(LAST_CHUNK)).await
+    write::<1>(socket, &[LAST_CHUNK]).await
 }
 
 fn poll_piece(
@@ -45,30 +44,62 @@ fn poll_piece(
 }
 
 async fn send_chunk(socket: &mut Socket, piece: Piece) -> io::Result<()> {
-    let mut head = io::Cursor::new([0; usize::BITS as usize / 4 + 2]);
-    write!(head, "{:x}\r\n", piece.len())?;
-    let length = usize::try_from(head.position()).expect("it is within an array");
-    let head = head.into_inner();
-    write(socket, || {
-        let content = piece.parts().iter().map(|part| &part[..]);
-        let chunk = iter::once(&head[..length]).chain(content);
-        chunk.chain(iter::once(CHUNK_END))
-    })
-    .await
+    let head = Head::new(piece.len());
+    match piece.parts() {
+        [part] => write::<3>(socket, &[head.bytes(), part, CHUNK_END]).await,
+        parts => {
+            let mut all = Vec::with_capacity(parts.len() + 2);
+            all.push(head.bytes());
+            all.extend(parts.iter().map(|part| &part[..]));
+            all.push(CHUNK_END);
+            write::<SLICES_MAX>(socket, &all).await
+        }
+    }
 }
 
-/// Writes all parts. Fails once the client is gone, also while it does not read.
-async fn write<'a, P>(socket: &mut Socket, parts: impl Fn() -> P) -> io::Result<()>
-where
-    P: Iterator<Item = &'a [u8]>,
-{
-    let mut written = 0;
-    poll_fn(|context| {
+/// The line before a chunk: its length in hexadecimal digits.
+struct Head {
+    line: [u8; Self::LENGTH_MAX],
+    begin: usize,
+}
+
+impl Head {
+    const LENGTH_MAX: usize = usize::BITS as usize / 4 + 2;
+
+    fn new(mut length: usize) -> Self {
+        let mut line = [b'\r'; Self::LENGTH_MAX];
+        line[Self::LENGTH_MAX - 1] = b'\n';
+        let mut begin = Self::LENGTH_MAX - 2;
         loop {
-            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-            let filled = fill(&mut slices, parts(), written);
-            if filled == 0 {
-                return Poll::Ready(Ok(()));
+            begin -= 1;
+            line[begin] = b"0123456789abcdef"[length % 16];
+            length /= 16;
+            if length == 0 {
+                return Self { line, begin };
+            }
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.line[self.begin..]
+    }
+}
+
+/// Writes all parts, up to `N` with one system call. Fails once the client is gone, also while it
+/// does not read.
+async fn write<const N: usize>(socket: &mut Socket, parts: &[&[u8]]) -> io::Result<()> {
+    let (mut parts, mut written) = (parts, 0);
+    poll_fn(|context| {
+        while let Some((first, rest)) = parts.split_first() {
+            if written >= first.len() {
+                written -= first.len();
+                parts = rest;
+                continue;
+            }
+            let mut slices = [IoSlice::new(&first[written..]); N];
+            let filled = parts.len().min(N);
+            for (slice, part) in slices.iter_mut().zip(parts).skip(1) {
+                *slice = IoSlice::new(part);
             }
             let stream = Pin::new(&mut *socket);
             match stream.poll_write_vectored(context, &slices[..filled])? {
@@ -77,27 +108,9 @@ where
                 Poll::Pending => return socket.poll_gone(context).map(Err),
             }
         }
+        Poll::Ready(Ok(()))
     })
     .await
-}
-
-/// Points to what comes after the bytes that have been written; says how many slices that took.
-fn fill<'a>(
-    slices: &mut [IoSlice<'a>],
-    parts: impl Iterator<Item = &'a [u8]>,
-    mut written: usize,
-) -> usize {
-    let unwritten = parts.filter_map(|part| {
-        let skipped = written.min(part.len());
-        written -= skipped;
-        Some(&part[skipped..]).filter(|rest| !rest.is_empty())
-    });
-    let mut filled = 0;
-    for (slice, part) in slices.iter_mut().zip(unwritten) {
-        *slice = IoSlice::new(part);
-        filled += 1;
-    }
-    filled
 }
 
 #[cfg(test)]
@@ -137,6 +150,14 @@ mod tests {
         client.read_to_string(&mut received).await.unwrap();
         let chunks = "4\r\none\n\r\n10\r\nand another one\n\r\n0\r\n\r\n";
         assert_eq!(received, chunks);
+    }
+
+    #[test]
+    fn the_head_of_a_chunk_is_its_length_in_hexadecimal() {
+        for length in [0, 9, 10, 15, 16, 255, 4_132, 65_536, usize::MAX] {
+            let expected = format!("{length:x}\r\n");
+            assert_eq!(Head::new(length).bytes(), expected.as_bytes());
+        }
     }
 
     #[tokio::test]
