@@ -97,7 +97,7 @@ impl Ringer {
     }
 }
 
-/// Rings one bell after the other, and goes behind the watchers that it wakes: the next bell is rung
+/// Rings one bell after the other, and goes behind the watchers that it wakes: the next one is rung
 /// when these have been served. A bell that is due again goes to the end, so that under load each
 /// round tells all that happened since the last, and nobody is woken twice while others wait.
 async fn ring_in_turn(mut received: mpsc::Receiver<Vec<Arc<Bell>>>) {
