@@ -7,6 +7,7 @@ mod disk_work;
 mod error;
 mod follow;
 mod log;
+mod news;
 mod open;
 mod options;
 mod queue;
@@ -15,6 +16,7 @@ mod recovery;
 mod segment;
 mod snapshot;
 mod state;
+mod tail;
 mod writer;
 
 use std::{
@@ -34,9 +36,11 @@ use self::{
     compaction::CompactionError,
     follow::EmbeddedChanges,
     log::Keep,
+    news::{Answer, News},
     open::Wanted,
     queue::{Pushed, Queue},
     snapshot::Snapshot,
+    tail::Tail,
     writer::{Ends, Lifetimes, Request, Writer},
 };
 use crate::{
@@ -135,6 +139,7 @@ impl EmbeddedStore {
             options,
             published: watch::Sender::new(Arc::new(opened.writer.snapshot())),
             ends: Arc::clone(&opened.writer.ends),
+            tail: Arc::clone(&opened.writer.tail),
             queue: Mutex::default(),
             places: Arc::new(Semaphore::new(WAITING_COMMITS_MAX)),
             writer: Mutex::new(opened.writer),
@@ -194,6 +199,7 @@ impl Store for EmbeddedStore {
             follow::check_kept(&snapshots.borrow(), after)?;
             let cursor = EmbeddedChanges {
                 snapshots,
+                tail: Arc::clone(&self.inner.tail),
                 work: self.inner.options.disk_work,
                 range,
                 after,
@@ -216,7 +222,7 @@ impl Store for EmbeddedStore {
     }
 }
 
-type Answer = oneshot::Receiver<Result<Revision, CommitError>>;
+type Answering = oneshot::Receiver<Answer>;
 
 struct Inner {
     disk: Arc<dyn Disk>,
@@ -224,6 +230,7 @@ struct Inner {
     options: EmbeddedOptions,
     published: watch::Sender<Arc<Snapshot>>,
     ends: Ends,
+    tail: Arc<Tail>,
     /// Taken after the writer where both are.
     queue: Mutex<Queue>,
     places: Arc<Semaphore>,
@@ -252,7 +259,7 @@ impl Inner {
     }
 
     /// Lets a commit wait for the writer.
-    async fn submit(self: &Arc<Self>, commit: Commit) -> Result<Answer, CommitError> {
+    async fn submit(self: &Arc<Self>, commit: Commit) -> Result<Answering, CommitError> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         let (reply, answer) = oneshot::channel();
         let request = Request {
@@ -290,14 +297,11 @@ impl Inner {
             if group.is_empty() {
                 return;
             }
-            let written = writer.write(&group);
-            self.published.send_replace(Arc::new(writer.snapshot()));
+            let written = writer.write(group);
+            news::publish_silently(&self.published, Arc::new(writer.snapshot()));
             let due = self.due(&writer);
             drop(writer);
-            for (request, answer) in group.into_iter().zip(written.answers) {
-                // Whoever asked may have stopped waiting.
-                let _ = request.reply.send(answer);
-            }
+            News::new(&self.published, written.answers).spread();
             if written.lifetimes == Lifetimes::Some {
                 self.expirer.wake(self);
             }

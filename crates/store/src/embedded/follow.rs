@@ -11,6 +11,7 @@ use super::{
     record::{LoggedWrite, Record},
     segment::{HEADER_BYTES, Segment, Step},
     snapshot::Snapshot,
+    tail::Tail,
 };
 use crate::{Change, ChangeBatch, Changes, ChangesError, Key, KeyRange, Revision, StoreFuture};
 
@@ -26,6 +27,7 @@ const BATCH_LOG_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A cursor on the changes of an embedded store.
 pub(crate) struct EmbeddedChanges {
     pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
+    pub(crate) tail: Arc<Tail>,
     pub(crate) work: DiskWork,
     pub(crate) range: KeyRange,
     pub(crate) after: Revision,
@@ -67,7 +69,8 @@ impl EmbeddedChanges {
 
     fn batch_from_tail(&self, snapshot: &Snapshot) -> Option<ChangeBatch> {
         let mut batch = Batch::after(self.after);
-        for committed in snapshot.tail_after(self.after)? {
+        let through = snapshot.revision();
+        for committed in self.tail.between(self.after, through, BATCH_CHANGES_MAX)? {
             if batch.is_full() {
                 break;
             }

@@ -3,7 +3,6 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
-use imbl::Vector;
 
 use super::{
     base::Base,
@@ -11,21 +10,13 @@ use super::{
     segment::Segment,
     state::{Place, State, Version},
 };
-use crate::{Change, Entry, Key, Page, Read, ReadError, Revision};
+use crate::{Entry, Key, Page, Read, ReadError, Revision};
 
 /// The store at one moment.
 #[derive(Clone)]
 pub(crate) struct Snapshot {
     pub(crate) state: State,
-    /// The newest commits, oldest first, without a gap up to the newest.
-    pub(crate) tail: Vector<Arc<Committed>>,
     pub(crate) files: Arc<Files>,
-}
-
-/// A commit as its followers see it.
-pub(crate) struct Committed {
-    pub(crate) changes: Vec<Change>,
-    pub(crate) bytes: usize,
 }
 
 /// The files that hold everything since the floor. They stay readable while somebody has them.
@@ -91,16 +82,6 @@ impl Snapshot {
                 value: self.files.value(key, *revision, *place)?,
             }),
         }
-    }
-
-    /// The commits of the tail after a revision, if the tail reaches back so far.
-    pub(crate) fn tail_after(
-        &self,
-        after: Revision,
-    ) -> Option<impl Iterator<Item = &Arc<Committed>>> {
-        let missing = usize::try_from(self.revision().get() - after.get()).ok()?;
-        let skipped = self.tail.len().checked_sub(missing)?;
-        Some((skipped..self.tail.len()).map(|index| &self.tail[index]))
     }
 }
 

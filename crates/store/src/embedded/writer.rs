@@ -3,16 +3,17 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use imbl::Vector;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{
     base::Base,
     log::{AppendError, Keep, Log},
+    news::Answer,
     record::{Head, LoggedWrite, RecordEncoder, record_bytes_max},
-    snapshot::{Committed, Files, Snapshot},
+    snapshot::{Files, Snapshot},
     state::{Place, State, Stored},
+    tail::{Committed, Tail},
 };
 use crate::{
     Change, Commit, CommitError, Key, Operation, Revision, Write, expiry::ExpiryQueue, pack,
@@ -26,7 +27,7 @@ pub(crate) struct Request {
     pub(crate) commit: Commit,
     /// When it was asked for, in milliseconds since 1970.
     pub(crate) time: u64,
-    pub(crate) reply: oneshot::Sender<Result<Revision, CommitError>>,
+    pub(crate) reply: oneshot::Sender<Answer>,
     /// Its place among those that may wait.
     pub(crate) _permit: OwnedSemaphorePermit,
 }
@@ -50,9 +51,7 @@ pub(crate) struct Writer {
     pub(crate) files: Arc<Files>,
     pub(crate) superseded: VecDeque<Superseded>,
     pub(crate) ends: Ends,
-    tail: Vector<Arc<Committed>>,
-    tail_bytes: usize,
-    tail_bytes_max: usize,
+    pub(crate) tail: Arc<Tail>,
     buffer: Vec<u8>,
     /// Why nothing can be written any more.
     failed: Option<String>,
@@ -80,8 +79,7 @@ impl Superseded {
 
 /// What became of a group.
 pub(crate) struct Written {
-    /// The answers, in the order of the requests.
-    pub(crate) answers: Vec<Result<Revision, CommitError>>,
+    pub(crate) answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     pub(crate) lifetimes: Lifetimes,
 }
 
@@ -98,6 +96,9 @@ struct Accepted {
     changes: Vec<Accepting>,
 }
 
+/// A commit that holds, or why it does not.
+type Judged = Result<Accepted, CommitError>;
+
 struct Accepting {
     change: Change,
     end: Option<u64>,
@@ -109,13 +110,11 @@ impl Writer {
     pub(crate) fn new(log: Log, state: State, files: Arc<Files>, tail_bytes_max: usize) -> Self {
         Self {
             log,
-            state,
             files,
             superseded: VecDeque::new(),
             ends: Arc::new(Mutex::new(ExpiryQueue::new())),
-            tail: Vector::new(),
-            tail_bytes: 0,
-            tail_bytes_max,
+            tail: Arc::new(Tail::after(state.revision, tail_bytes_max)),
+            state,
             buffer: Vec::new(),
             failed: None,
         }
@@ -125,21 +124,20 @@ impl Writer {
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {
             state: self.state.clone(),
-            tail: self.tail.clone(),
             files: Arc::clone(&self.files),
         }
     }
 
     /// Writes commits that came together, with one sync.
-    pub(crate) fn write(&mut self, group: &[Request]) -> Written {
+    pub(crate) fn write(&mut self, group: Vec<Request>) -> Written {
         if let Some(reason) = self.failed.clone() {
             return Written::refused(group, &CommitError::Unavailable { reason });
         }
         let before = self.state.clone();
-        match self.write_durably(group) {
-            Ok(accepted) => {
+        match self.write_durably(&group) {
+            Ok(judged) => {
                 self.follow_log();
-                let written = self.settle(accepted);
+                let written = self.settle(group, judged);
                 self.forget_some();
                 written
             }
@@ -152,24 +150,21 @@ impl Writer {
         }
     }
 
-    fn write_durably(
-        &mut self,
-        group: &[Request],
-    ) -> Result<Vec<Result<Accepted, CommitError>>, AppendError> {
+    fn write_durably(&mut self, group: &[Request]) -> Result<Vec<Judged>, AppendError> {
         let first = self.state.revision.next();
         let bytes = group.iter().map(Request::bytes_max).sum();
         self.log.make_room(bytes, first)?;
         self.buffer.clear();
         let synced = self.state.revision;
-        let accepted = group.iter().map(|one| self.accept(one, synced)).collect();
+        let judged = group.iter().map(|one| self.accept(one, synced)).collect();
         if !self.buffer.is_empty() {
             let time = group.iter().map(|request| request.time).max();
             self.log.append(&self.buffer, first, time.unwrap_or(0))?;
         }
-        Ok(accepted)
+        Ok(judged)
     }
 
-    fn accept(&mut self, request: &Request, synced: Revision) -> Result<Accepted, CommitError> {
+    fn accept(&mut self, request: &Request, synced: Revision) -> Judged {
         self.check(&request.commit)?;
         let head = Head {
             revision: self.state.revision.next(),
@@ -241,41 +236,29 @@ impl Writer {
     }
 
     /// Takes in what is durable now.
-    fn settle(&mut self, group: Vec<Result<Accepted, CommitError>>) -> Written {
-        let mut written = Written {
-            answers: Vec::with_capacity(group.len()),
-            lifetimes: Lifetimes::None,
-        };
-        for accepted in group {
-            let answer = accepted.map(|accepted| {
+    fn settle(&mut self, group: Vec<Request>, judged: Vec<Judged>) -> Written {
+        let mut lifetimes = Lifetimes::None;
+        let mut answers = Vec::with_capacity(group.len());
+        for (request, judged) in group.into_iter().zip(judged) {
+            let answer = judged.map(|accepted| {
                 if accepted.changes.iter().any(|one| one.end.is_some()) {
-                    written.lifetimes = Lifetimes::Some;
+                    lifetimes = Lifetimes::Some;
                 }
                 self.settle_one(accepted)
             });
-            written.answers.push(answer);
+            answers.push((request.reply, answer));
         }
-        written
+        Written { answers, lifetimes }
     }
 
     fn settle_one(&mut self, accepted: Accepted) -> Revision {
-        let mut committed = Committed {
-            changes: Vec::with_capacity(accepted.changes.len()),
-            bytes: 0,
-        };
-        for accepting in accepted.changes {
-            self.note_ends(&accepting);
+        for accepting in &accepted.changes {
+            self.note_ends(accepting);
             self.note_superseded(&accepting.change);
-            committed.push(accepting.change);
         }
-        if !committed.changes.is_empty() {
-            self.tail_bytes += committed.bytes;
-            self.tail.push_back(Arc::new(committed));
-        }
-        while self.tail_bytes > self.tail_bytes_max
-            && let Some(oldest) = self.tail.pop_front()
-        {
-            self.tail_bytes -= oldest.bytes;
+        if !accepted.changes.is_empty() {
+            let changes = accepted.changes.into_iter().map(|one| one.change);
+            self.tail.push(Committed::new(changes.collect()));
         }
         accepted.revision
     }
@@ -404,20 +387,12 @@ fn end_of(time: u64, lifetime: Duration) -> u64 {
 }
 
 impl Written {
-    fn refused(group: &[Request], error: &CommitError) -> Self {
+    fn refused(group: Vec<Request>, error: &CommitError) -> Self {
+        let group = group.into_iter();
+        let answers = group.map(|request| (request.reply, Err(error.clone())));
         Self {
-            answers: group.iter().map(|_| Err(error.clone())).collect(),
+            answers: answers.collect(),
             lifetimes: Lifetimes::None,
         }
-    }
-}
-
-impl Committed {
-    fn push(&mut self, change: Change) {
-        let value = change.value.as_ref().map_or(0, |value| value.len());
-        let previous = change.previous.as_ref();
-        let previous = previous.map_or(0, |entry| entry.value.len());
-        self.bytes += size_of::<Change>() + change.key.as_bytes().len() + value + previous;
-        self.changes.push(change);
     }
 }
