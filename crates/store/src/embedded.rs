@@ -10,6 +10,7 @@ mod log;
 mod news;
 mod open;
 mod options;
+mod past;
 mod queue;
 mod record;
 mod recovery;

@@ -28,6 +28,7 @@ impl SimulatedDisk {
             power: Power::On,
             life: 0,
             operations: 0,
+            bytes_read: 0,
             cut: None,
             capacity: Capacity::Bytes(u64::MAX),
             syncs: Syncs::Work,
@@ -41,6 +42,11 @@ impl SimulatedDisk {
     /// How many operations have changed something or made something durable.
     pub fn operations(&self) -> u64 {
         self.0.lock().operations
+    }
+
+    /// How many bytes have been read.
+    pub fn bytes_read(&self) -> u64 {
+        self.0.lock().bytes_read
     }
 
     /// Cuts the power during the operation with this number, which then happens in part.
@@ -167,6 +173,7 @@ struct Platter {
     /// Grows at each restart; files opened in an earlier life fail.
     life: u64,
     operations: u64,
+    bytes_read: u64,
     cut: Option<u64>,
     capacity: Capacity,
     syncs: Syncs,
@@ -422,7 +429,9 @@ impl DiskFile for SimulatedFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.disk.0.lock().check(self.life)?;
+        let mut platter = self.disk.0.lock();
+        platter.check(self.life)?;
+        platter.bytes_read += buffer.len() as u64;
         let contents = self.contents.lock();
         let start = usize::try_from(offset).map_err(io::Error::other)?;
         let found = contents

@@ -9,6 +9,7 @@ use std::{
 use super::{
     base::{Base, BaseEntry, BaseHeader, BaseWriter, NEW_BASE_NAME, base_name},
     error::OpenError,
+    past::PastReader,
     segment::segment_name,
     snapshot::{Files, Snapshot},
     state::Version,
@@ -67,11 +68,12 @@ fn write_entries(
     closing: &AtomicBool,
 ) -> Result<Base, CompactionError> {
     let mut base = BaseWriter::begin(disk, header)?;
+    let mut past = PastReader::new(&snapshot.files);
     for (key, version) in snapshot.state.range_at(&KeyRange::all(), header.revision) {
         if closing.load(Ordering::Relaxed) {
             return Err(CompactionError::Closing);
         }
-        let entry = snapshot.entry(key, &version)?;
+        let entry = past.entry(key, &version)?;
         // A version of the past ended by a change that the log still has.
         let end = match &version {
             Version::Current(stored) => stored.end,

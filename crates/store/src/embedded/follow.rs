@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use super::{
     disk_work::DiskWork,
     error::OpenError,
+    past::PastReader,
     record::{LoggedWrite, Record},
     segment::{HEADER_BYTES, Segment, Step},
     snapshot::Snapshot,
@@ -169,12 +170,15 @@ impl LogBatches {
         let segments = &self.snapshot.files.segments;
         let first = self.snapshot.files.segment_with(after.next());
         let mut batch = Batch::after(after);
+        let mut past = PastReader::new(&self.snapshot.files);
         for segment in segments.range(first..) {
             let offset = match place {
                 Some(place) if place.sequence == segment.sequence => place.offset,
                 _ => segment.place_before(after.next()),
             };
-            if let ControlFlow::Break(place) = self.read_segment(segment, offset, &mut batch)? {
+            if let ControlFlow::Break(place) =
+                self.read_segment((segment, offset), &mut past, &mut batch)?
+            {
                 return Ok((batch.batch, place));
             }
         }
@@ -186,8 +190,8 @@ impl LogBatches {
     /// Adds the commits of a segment, until it ends or the batch does.
     fn read_segment(
         &self,
-        segment: &Segment,
-        offset: u32,
+        (segment, offset): (&Segment, u32),
+        past: &mut PastReader<'_>,
         batch: &mut Batch,
     ) -> Result<ControlFlow<Option<LogPlace>>, OpenError> {
         let mut reader = segment.read_from(offset)?;
@@ -204,7 +208,7 @@ impl LogBatches {
                 let reason = format!("revision {revision} follows {through}");
                 return Err(segment.corrupt(offset.into(), reason));
             }
-            self.add(batch, &record)?;
+            self.add(past, batch, &record)?;
             if revision == self.snapshot.revision() {
                 return Ok(ControlFlow::Break(None));
             }
@@ -212,24 +216,34 @@ impl LogBatches {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn add(&self, batch: &mut Batch, record: &Record<'_>) -> Result<(), OpenError> {
+    fn add(
+        &self,
+        past: &mut PastReader<'_>,
+        batch: &mut Batch,
+        record: &Record<'_>,
+    ) -> Result<(), OpenError> {
         let revision = record.head.revision;
         let wanted = record
             .writes()
             .filter(|write| self.range.contains(write.key()));
         for write in wanted {
-            batch.push(self.change(revision, &write)?);
+            batch.push(self.change(past, revision, &write)?);
         }
         batch.end_commit(record.bytes());
         Ok(())
     }
 
-    fn change(&self, revision: Revision, write: &LoggedWrite<'_>) -> Result<Change, OpenError> {
+    fn change(
+        &self,
+        past: &mut PastReader<'_>,
+        revision: Revision,
+        write: &LoggedWrite<'_>,
+    ) -> Result<Change, OpenError> {
         let state = &self.snapshot.state;
         let key = Key::new(write.key());
         let before = Revision::new(revision.get() - 1);
         let previous = state.version_at(&key, before);
-        let previous = previous.map(|version| self.snapshot.entry(&key, &version));
+        let previous = previous.map(|version| past.entry(&key, &version));
         let value = match write {
             LoggedWrite::Delete { .. } => None,
             LoggedWrite::Put { value, .. } => {

@@ -215,9 +215,18 @@ impl<'a> Record<'a> {
 
     /// The writes of the commit, in its order.
     pub(crate) fn writes(&self) -> impl Iterator<Item = LoggedWrite<'a>> + use<'a> {
-        let mut rest = self.writes;
-        std::iter::from_fn(move || LoggedWrite::decode(&mut rest))
+        writes_in(self.writes)
     }
+
+    /// The same as they lie in the log.
+    pub(crate) fn encoded_writes(&self) -> &'a [u8] {
+        self.writes
+    }
+}
+
+/// The writes in the bytes of a record, in the order of its commit.
+pub(crate) fn writes_in(mut encoded: &[u8]) -> impl Iterator<Item = LoggedWrite<'_>> {
+    std::iter::from_fn(move || LoggedWrite::decode(&mut encoded))
 }
 
 /// The revisions of a head that may stand at the beginning of the bytes, not yet proven.

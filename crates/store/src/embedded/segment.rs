@@ -2,12 +2,12 @@
 
 use std::{io, path::PathBuf};
 
-use bytes::{Buf, BufMut, Bytes};
+use bytes::{Buf, BufMut};
 use parking_lot::Mutex;
 
 use super::{
     error::OpenError,
-    record::{ALIGNMENT, Found, Head, LoggedWrite, PREFIX_BYTES, Record, glimpse},
+    record::{ALIGNMENT, Found, Head, PREFIX_BYTES, Record, glimpse},
 };
 use crate::{
     Revision,
@@ -166,19 +166,20 @@ impl Segment {
         })
     }
 
-    /// The value that the record at `offset` gave a key.
-    pub(crate) fn value_at(&self, offset: u32, key: &[u8]) -> Result<Bytes, OpenError> {
+    /// The writes of the record at `offset`, checked.
+    pub(crate) fn writes_at(&self, offset: u32) -> Result<Vec<u8>, OpenError> {
         let mut reader = self.read_from(offset)?;
         reader.read_bytes = 4096;
-        if let Step::Record { record, .. } = reader.next()? {
-            for write in record.writes().filter(|write| write.key() == key) {
-                if let LoggedWrite::Put { value, .. } = write {
-                    return Ok(Bytes::copy_from_slice(value));
-                }
-            }
+        match reader.next()? {
+            Step::Record { record, .. } => Ok(record.encoded_writes().to_vec()),
+            Step::End { .. } => Err(self.vanished(offset)),
         }
+    }
+
+    /// The error that something is gone that was found there before.
+    pub(crate) fn vanished(&self, offset: u32) -> OpenError {
         let reason = "a record that was there before cannot be read";
-        Err(self.corrupt(offset.into(), reason))
+        self.corrupt(offset.into(), reason)
     }
 
     /// Looks beyond the end of the records for one that proves `missing` to have been durable:

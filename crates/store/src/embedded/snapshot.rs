@@ -2,15 +2,8 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use bytes::Bytes;
-
-use super::{
-    base::Base,
-    error::OpenError,
-    segment::Segment,
-    state::{Place, State, Version},
-};
-use crate::{Entry, Key, Page, Read, ReadError, Revision};
+use super::{base::Base, error::OpenError, past::PastReader, segment::Segment, state::State};
+use crate::{Page, Read, ReadError, Revision};
 
 /// The store at one moment.
 #[derive(Clone)]
@@ -64,45 +57,19 @@ impl Snapshot {
         let mut range = self.state.range_at(&read.range, at);
         let limit = read.limit.unwrap_or(usize::MAX);
         let found = range.by_ref().take(limit);
-        let entries = found.map(|(key, version)| self.entry(key, &version));
+        let mut past = PastReader::new(&self.files);
+        let entries = found.map(|(key, version)| past.entry(key, &version));
         Ok(Page {
             revision: at,
             entries: entries.collect::<Result<_, _>>()?,
             remaining: range.count(),
         })
     }
-
-    /// A version with its value.
-    pub(crate) fn entry(&self, key: &Key, version: &Version) -> Result<Entry, OpenError> {
-        match version {
-            Version::Current(stored) => Ok(stored.entry(key)),
-            Version::Past { revision, place } => Ok(Entry {
-                key: key.clone(),
-                revision: *revision,
-                value: self.files.value(key, *revision, *place)?,
-            }),
-        }
-    }
 }
 
 impl Files {
-    /// The value that a key had from a revision on.
-    fn value(
-        &self,
-        key: &Key,
-        revision: Revision,
-        place: Option<Place>,
-    ) -> Result<Bytes, OpenError> {
-        match place {
-            Some(place) if revision > self.base.header.revision => {
-                let segment = self.segment(place.sequence.get().into());
-                segment.value_at(place.offset, key.as_bytes())
-            }
-            _ => self.base.value_of(key.as_bytes()),
-        }
-    }
-
-    fn segment(&self, sequence: u64) -> &Segment {
+    /// The segment with a number, which a place has named.
+    pub(crate) fn segment(&self, sequence: u64) -> &Segment {
         let first = self.segments[0].sequence;
         let index = usize::try_from(sequence - first).expect("a segment for each place");
         &self.segments[index]

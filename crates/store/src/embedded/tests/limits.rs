@@ -172,3 +172,26 @@ async fn a_compaction_without_room_changes_nothing() {
     disk.set_capacity(u64::MAX);
     store.compact(last).await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn old_values_that_were_written_together_are_read_together() {
+    let disk = SimulatedDisk::new(1);
+    let store = open(&disk).await;
+    let keys: Vec<_> = (0..100).map(|number| format!("{number:03}")).collect();
+    let value = "x".repeat(1000);
+    let pairs: Vec<_> = keys.iter().map(|key| (&**key, &*value)).collect();
+    let old = script::put_together(&store, &pairs).await;
+    let pairs: Vec<_> = keys.iter().map(|key| (&**key, "new")).collect();
+    let new = script::put_together(&store, &pairs).await;
+    let record_bytes = (100 * value.len()) as u64;
+
+    let before = disk.bytes_read();
+    let page = script::read_at(&store, old).await.unwrap();
+    assert!(page.entries.iter().all(|entry| entry.value == value));
+    assert!(disk.bytes_read() - before < 2 * record_bytes);
+
+    let before = disk.bytes_read();
+    store.compact(old).await.unwrap();
+    assert!(disk.bytes_read() - before < 2 * record_bytes);
+    assert_eq!(script::follow(&store, old, new).await.len(), 100);
+}
