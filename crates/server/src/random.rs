@@ -22,6 +22,9 @@ struct Reserve {
     used: usize,
 }
 
+/// Where the two digits of each byte of a UUID stand in its text.
+const UUID_PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
 /// Enough for the identifiers of some sixty requests.
 const RESERVE_BYTES: usize = 1024;
 
@@ -64,16 +67,14 @@ impl Random {
         let mut bytes: [u8; 16] = self.bytes();
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
-        let mut text = String::with_capacity(36);
-        for (place, byte) in bytes.into_iter().enumerate() {
-            if matches!(place, 4 | 6 | 8 | 10) {
-                text.push('-');
-            }
-            for digit in [byte >> 4, byte & 0x0f] {
-                text.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
-            }
+        let digit = |digit: u8| b"0123456789abcdef"[usize::from(digit)];
+        let mut text = [b'-'; 36];
+        for (place, byte) in UUID_PLACES.into_iter().zip(bytes) {
+            text[place] = digit(byte >> 4);
+            text[place + 1] = digit(byte & 0x0f);
         }
-        text
+        let text = std::str::from_utf8(&text).expect("digits and dashes are text");
+        text.to_owned()
     }
 
     fn bytes<const N: usize>(&self) -> [u8; N] {

@@ -1,6 +1,6 @@
 //! One request, from its head to its answer.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
 use http::{HeaderName, HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
@@ -129,13 +129,13 @@ impl Call<'_> {
             ));
         }
         if verb == Verb::Watch {
-            return verbs::watch(server, request).await;
+            return Box::pin(verbs::watch(server, request)).await;
         }
         let time_limit = self.time_limit(verb)?;
         let Ok(_place) = self.place(time_limit / QUEUE_SHARE).await else {
             return Ok(response::too_many_requests());
         };
-        timeout_at(self.started + time_limit, self.tell(verb, body))
+        timeout_at(self.started + time_limit, pin!(self.tell(verb, body)))
             .await
             .unwrap_or_else(|_| Err(Status::timeout(OUT_OF_TIME, None)))
     }
@@ -176,20 +176,24 @@ impl Call<'_> {
 
     /// One verb, one story.
     async fn tell(&self, verb: Verb, body: Incoming) -> Result<Response<Body>, Status> {
-        let Self {
-            server, request, ..
-        } = self;
         match verb {
-            Verb::Get => verbs::get(server, request).await,
-            Verb::List => verbs::list(server, request).await,
-            Verb::Watch => unreachable!("answered before, where it takes no place"),
-            Verb::Create => verbs::create(server, request, read_body(body).await?).await,
-            Verb::Update => verbs::update(server, request, read_body(body).await?).await,
-            Verb::Patch => verbs::patch(server, request, read_body(body).await?).await,
-            Verb::Delete => verbs::delete(server, request, read_body(body).await?).await,
-            Verb::DeleteCollection => {
-                verbs::delete_collection(server, request, read_body(body).await?).await
-            }
+            Verb::Get => verbs::get(self.server, self.request).await,
+            Verb::List => verbs::list(self.server, self.request).await,
+            // Boxed, so that reads do not carry about the room that writes need.
+            _ => Box::pin(self.tell_write(verb, body)).await,
+        }
+    }
+
+    async fn tell_write(&self, verb: Verb, body: Incoming) -> Result<Response<Body>, Status> {
+        let (server, request) = (self.server, self.request);
+        let body = read_body(body).await?;
+        match verb {
+            Verb::Create => verbs::create(server, request, body).await,
+            Verb::Update => verbs::update(server, request, body).await,
+            Verb::Patch => verbs::patch(server, request, body).await,
+            Verb::Delete => verbs::delete(server, request, body).await,
+            Verb::DeleteCollection => verbs::delete_collection(server, request, body).await,
+            Verb::Get | Verb::List | Verb::Watch => unreachable!("none of these writes"),
         }
     }
 }

@@ -45,8 +45,8 @@ impl Snapshot {
     pub fn get(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<CachedObject>> {
         let prefix = self.layout.storage_prefix();
         let key = match namespace {
-            Some(namespace) => format!("{prefix}{namespace}/{name}"),
-            None => format!("{prefix}{name}"),
+            Some(namespace) => [prefix, namespace, "/", name].concat(),
+            None => [prefix, name].concat(),
         };
         self.view.objects.get(key.as_bytes())
     }
