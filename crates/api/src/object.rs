@@ -11,7 +11,7 @@ mod scanner;
 mod stored;
 
 pub use canonical::{append_escaped, is_text_of, to_canonical};
-pub(crate) use canonical::{append_members, append_value};
+pub(crate) use canonical::{append_members, append_value, text_of};
 pub use draft::Draft;
 pub use outline::Outline;
 pub use parts::{Elements, Members, unquote};

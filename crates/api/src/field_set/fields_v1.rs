@@ -55,7 +55,8 @@ impl FieldSet {
         })
     }
 
-    fn append_fields_v1(&self, text: &mut Vec<u8>) {
+    /// Appends what [`Self::to_fields_v1`] writes.
+    pub fn append_fields_v1(&self, text: &mut Vec<u8>) {
         text.push(b'{');
         self.append_members(text);
         text.push(b'}');

@@ -1,6 +1,6 @@
 //! How a value of some shape is owned: as a whole or by its parts, and what tells the parts apart.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Step;
 use crate::schema::{Field, ListIdentity, ObjectType, Presence, Schema, Shape};
@@ -111,24 +111,35 @@ impl Elements<'_> {
             (None, Value::Null) => Err(ElementError::Null),
             (None, scalar) => Ok(Step::value(scalar)),
             (Some(_), Value::Null) => Err(ElementError::KeyedNull),
-            (Some(keys), Value::Object(members)) => {
-                let defaults: Vec<Option<Value>> = keys
-                    .iter()
-                    .map(|key| match members.contains_key(&**key) {
-                        true => None,
-                        false => self.default_of(key),
-                    })
-                    .collect();
-                let values = keys.iter().zip(&defaults).filter_map(|(key, default)| {
-                    Some((&**key, members.get(&**key).or(default.as_ref())?))
-                });
-                if values.clone().next().is_none() {
-                    return Err(ElementError::NoKeys(format!("{keys:?}").replace(", ", " ")));
-                }
-                Ok(Step::keys(values))
+            (Some([key]), Value::Object(members)) if members.contains_key(&**key) => {
+                Ok(Step::keys(members.get(&**key).map(|value| (&**key, value))))
             }
+            (Some(keys), Value::Object(members)) => self.step_by_keys(keys, members),
             (Some(_), _) => Err(ElementError::KeyedOther),
         }
+    }
+
+    /// The step to an element by keys, of which it may have some and others mean something.
+    fn step_by_keys(
+        self,
+        keys: &[Box<str>],
+        members: &Map<String, Value>,
+    ) -> Result<Step, ElementError> {
+        let defaults: Vec<Option<Value>> = keys
+            .iter()
+            .map(|key| match members.contains_key(&**key) {
+                true => None,
+                false => self.default_of(key),
+            })
+            .collect();
+        let values = keys
+            .iter()
+            .zip(&defaults)
+            .filter_map(|(key, default)| Some((&**key, members.get(&**key).or(default.as_ref())?)));
+        if values.clone().next().is_none() {
+            return Err(ElementError::NoKeys(format!("{keys:?}").replace(", ", " ")));
+        }
+        Ok(Step::keys(values))
     }
 
     /// The steps to all elements that can be told apart, sorted, equal ones in their order.

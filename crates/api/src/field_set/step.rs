@@ -29,16 +29,14 @@ impl Step {
     pub fn keys<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Self {
         let mut pairs: Vec<(&str, &Value)> = pairs.into_iter().collect();
         pairs.sort_unstable_by_key(|(name, _)| *name);
-        let mut text = Vec::with_capacity(32);
-        object::append_members(pairs.into_iter(), &mut text);
-        Self::Keys(into_text(text))
+        Self::Keys(object::text_of(|text| {
+            object::append_members(pairs.into_iter(), text);
+        }))
     }
 
     /// To the element of a list that equals this.
     pub fn value(value: &Value) -> Self {
-        let mut text = Vec::with_capacity(32);
-        object::append_value(value, &mut text);
-        Self::Value(into_text(text))
+        Self::Value(object::text_of(|text| object::append_value(value, text)))
     }
 
     /// Reads a key of FieldsV1; `None` for a kind of step that is not known.
@@ -124,10 +122,4 @@ fn is_plain_pair(keys: &str) -> bool {
         .and_then(|text| text.strip_suffix('"'));
     let is_number = || !value.starts_with('0') && value.bytes().all(|byte| byte.is_ascii_digit());
     is_plain(name) && text.map_or_else(|| is_number() && !value.is_empty(), is_plain)
-}
-
-fn into_text(bytes: Vec<u8>) -> Box<str> {
-    String::from_utf8(bytes)
-        .expect("JSON is written as UTF-8")
-        .into_boxed_str()
 }

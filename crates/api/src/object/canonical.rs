@@ -69,6 +69,15 @@ pub fn is_text_of(text: &[u8], value: &Value) -> bool {
     })
 }
 
+/// What is written, as text of just its size.
+pub(crate) fn text_of(write: impl FnOnce(&mut Vec<u8>)) -> Box<str> {
+    with_scratch(|buffer| {
+        write(buffer);
+        let text = std::str::from_utf8(buffer);
+        text.expect("JSON is written as UTF-8").into()
+    })
+}
+
 /// Lends a buffer that has grown before, so that what is written can be kept in its exact size.
 fn with_scratch<T>(write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     /// A buffer that has grown beyond this is not kept.

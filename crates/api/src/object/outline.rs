@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::de::Error;
 use serde_json::{Map, Value};
 
-use super::{canonical, draft::Draft, parts::Members};
+use super::{StoredObject, canonical, draft::Draft, parts::Members};
 
 /// A stored object: its metadata and some members as a tree, the others as canonical text.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,29 +18,25 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The outline of canonical bytes.
-    pub fn of(canonical: &Bytes) -> Result<Self, serde_json::Error> {
-        let text = std::str::from_utf8(canonical).map_err(serde_json::Error::custom)?;
-        let bytes = |part: &str| canonical.slice_ref(part.as_bytes());
-        let (mut object, mut managed_fields, mut untouched) = (Map::new(), None, Vec::new());
-        let mut members = Members::of(text);
+    /// The outline of a stored object.
+    pub fn of(stored: &StoredObject) -> Result<Self, serde_json::Error> {
+        let (header, metadata, rest) = stored.sections();
+        let mut object = Map::new();
+        for (name, value) in Members::of(header) {
+            object.insert(unescape(name)?, serde_json::from_str(value)?);
+        }
+        let (metadata, managed_fields) = outline_metadata(metadata)?;
+        object.insert("metadata".to_owned(), Value::Object(metadata));
+        let bytes = |part: &str| stored.value().slice_ref(part.as_bytes());
+        let mut untouched = Vec::new();
+        let mut members = Members::left(rest);
         for (name, value) in &mut members {
-            match name {
-                "kind" | "apiVersion" => {
-                    object.insert(name.to_owned(), serde_json::from_str(value)?);
-                }
-                "metadata" => {
-                    let (metadata, owners) = outline_metadata(value)?;
-                    object.insert(name.to_owned(), Value::Object(metadata));
-                    managed_fields = owners.map(bytes);
-                }
-                _ => untouched.push((unescape(name)?.into(), bytes(value))),
-            }
+            untouched.push((unescape(name)?.into(), bytes(value)));
         }
         check_complete(&members)?;
         Ok(Self {
             object: Value::Object(object),
-            managed_fields,
+            managed_fields: managed_fields.map(bytes),
             untouched,
         })
     }
@@ -138,19 +134,19 @@ mod tests {
     use super::*;
     use crate::object::to_canonical;
 
-    fn canonical() -> (Value, Bytes) {
+    fn stored() -> (Value, StoredObject) {
         let object = json!({
             "kind": "Pod", "apiVersion": "v1", "status": {"a": "\u{e9}<"}, "spec": {"b": [1]},
             "metadata": {"name": "n", "managedFields": [{"manager": "m"}], "labels": {"a": "b"}},
         });
-        let bytes = to_canonical(&object).into();
-        (object, bytes)
+        let stored = StoredObject::scan(to_canonical(&object).into(), &[]).unwrap();
+        (object, stored)
     }
 
     #[test]
     fn members_become_a_tree_when_they_are_parsed() {
-        let (whole, bytes) = canonical();
-        let mut outline = Outline::of(&bytes).unwrap();
+        let (whole, stored) = stored();
+        let mut outline = Outline::of(&stored).unwrap();
         assert_eq!(outline.object["spec"], Value::Null);
         outline.parse("spec").unwrap();
         assert_eq!(outline.object["spec"], whole["spec"]);
@@ -170,18 +166,20 @@ mod tests {
 
     #[test]
     fn an_outline_is_written_back_as_it_was() {
-        let (_, bytes) = canonical();
+        let (_, stored) = stored();
         for parsed in [None, Some("spec"), Some("status")] {
-            let mut outline = Outline::of(&bytes).unwrap();
+            let mut outline = Outline::of(&stored).unwrap();
             parsed.iter().for_each(|name| outline.parse(name).unwrap());
-            assert_eq!(*Draft::from(outline).encode().value(), bytes);
+            assert_eq!(Draft::from(outline).encode().value(), stored.value());
         }
     }
 
     #[test]
-    fn what_is_no_object_has_no_outline() {
-        for bytes in [&b"[]"[..], b"{", b"\xff", br#"{"metadata":[]}"#] {
-            assert!(Outline::of(&Bytes::from_static(bytes)).is_err());
+    fn an_object_without_anything_has_an_outline() {
+        for text in [r#"{"metadata":{}}"#, r#"{"kind":"Pod","metadata":{}}"#] {
+            let stored = StoredObject::scan(Bytes::from_static(text.as_bytes()), &[]).unwrap();
+            let outline = Outline::of(&stored).unwrap();
+            assert_eq!(outline.whole().unwrap().to_string(), text);
         }
     }
 }

@@ -21,6 +21,11 @@ impl<'a> Members<'a> {
         Self(Parts::of(object, '{'))
     }
 
+    /// The members that are left behind some of an object.
+    pub(super) fn left(rest: &'a str) -> Self {
+        Self(Parts { rest })
+    }
+
     /// Whether all of the object has been taken apart.
     pub fn is_complete(&self) -> bool {
         self.0.rest == "}"

@@ -128,6 +128,17 @@ impl StoredObject {
         })
     }
 
+    /// The text before the metadata, the metadata, and the text behind them.
+    pub(super) fn sections(&self) -> (&str, &str, &str) {
+        let metadata_at = usize::from(self.header_end) + "\"metadata\":".len();
+        let metadata_end = self.metadata_end as usize;
+        (
+            self.text(0..usize::from(self.header_end)),
+            self.text(metadata_at..metadata_end),
+            self.text(metadata_end..self.value.len()),
+        )
+    }
+
     /// The stored bytes.
     pub fn value(&self) -> &Bytes {
         &self.value

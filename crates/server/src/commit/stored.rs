@@ -84,7 +84,7 @@ impl Current {
     fn new(cached: &CachedObject) -> Result<Self, UnreadableValue> {
         let (key, revision) = (cached.key().clone(), cached.revision());
         let canonical = cached.stored().clone();
-        match Outline::of(canonical.value()) {
+        match Outline::of(&canonical) {
             Ok(outline) => Ok(Self {
                 key,
                 revision,

@@ -174,7 +174,7 @@ impl Entry {
         append_member("{", "apiVersion", &manager.api_version, text);
         append_member(",", "fieldsType", FIELDS_TYPE, text);
         text.extend_from_slice(b",\"fieldsV1\":");
-        text.extend_from_slice(self.fields.as_text().as_bytes());
+        self.fields.append(text);
         append_member(",", "manager", &manager.name, text);
         append_member(",", "operation", manager.operation.as_str(), text);
         if let Some(subresource) = &manager.subresource {

@@ -57,11 +57,11 @@ impl Fields {
         }
     }
 
-    /// The stored form.
-    pub(super) fn as_text(&self) -> Cow<'_, str> {
+    /// Appends the stored form.
+    pub(super) fn append(&self, text: &mut Vec<u8>) {
         match self {
-            Self::Written(fields) => Cow::Borrowed(fields),
-            Self::Read(fields) => Cow::Owned(fields.to_fields_v1()),
+            Self::Written(fields) => text.extend_from_slice(fields.as_bytes()),
+            Self::Read(fields) => fields.append_fields_v1(text),
         }
     }
 

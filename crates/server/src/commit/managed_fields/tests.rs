@@ -1,5 +1,5 @@
 use jiff::{SignedDuration, Timestamp};
-use listwatch_api::object::to_canonical;
+use listwatch_api::object::{StoredObject, to_canonical};
 use serde_json::{Value, json};
 
 use super::*;
@@ -31,7 +31,8 @@ fn settle_new(owners: Owners<'_>, object: &mut Value) {
 
 /// Writes the owners of the next state of an object into it.
 fn settle_next(owners: Owners<'_>, current: &Value, next: &mut Value) {
-    let mut outline = Outline::of(&to_canonical(current).into()).unwrap();
+    let stored = StoredObject::scan(to_canonical(current).into(), &[]).unwrap();
+    let mut outline = Outline::of(&stored).unwrap();
     outline.parse_all().unwrap();
     let text = owners.settle_next(&outline, next);
     put(next, text);
