@@ -36,7 +36,7 @@ impl MemberPath {
 #[derive(Clone, Debug)]
 pub struct StoredObject {
     value: Bytes,
-    /// Labels first, then one for each field asked for.
+    /// Labels first, then one for each field asked for, up to the last that is there.
     spans: Box<[Option<Span>]>,
     version_at: u32,
     metadata_end: u32,
@@ -97,12 +97,13 @@ impl StoredObject {
     /// Finds the parts of canonical bytes and the values of these fields.
     pub fn scan(value: Bytes, fields: &[MemberPath]) -> Result<Self, LayoutError> {
         let places = scanner::scan(&value, fields)?;
+        let last = places.fields.iter().rposition(Option::is_some);
+        let present = last.map_or(0, |last| last + 1);
         let labels = places
             .labels
             .iter()
             .map(|label| Span::label(label).map(Some));
-        let values = places
-            .fields
+        let values = places.fields[..present]
             .iter()
             .map(|field| field.as_ref().map(Span::field).transpose());
         let spans = labels.chain(values).collect::<Result<_, _>>()?;

@@ -122,3 +122,13 @@ fn scan(layout: &KindLayout, key: &Key, value: Bytes) -> Result<(StoredObject, F
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_takes_ninety_six_bytes_beside_its_value_and_its_places() {
+        assert!(size_of::<CachedObject>() <= 96);
+    }
+}

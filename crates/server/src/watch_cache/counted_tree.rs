@@ -34,7 +34,7 @@ pub(super) struct CountedTree<T>(Arc<Node<T>>);
 
 enum Node<T> {
     Leaf(Vec<T>),
-    Branch(Branch<T>),
+    Branch(Box<Branch<T>>),
 }
 
 struct Branch<T> {
@@ -61,7 +61,7 @@ impl<T: Keyed> CountedTree<T> {
         while nodes.len() > 1 {
             nodes = nodes
                 .chunks(NODE_FILL)
-                .map(|children| Arc::new(Node::Branch(Branch::of(children.to_vec()))))
+                .map(|children| branch(children.to_vec()))
                 .collect();
         }
         nodes.pop().map_or_else(Self::new, Self)
@@ -106,7 +106,7 @@ impl<T: Keyed> CountedTree<T> {
         let Inserted { replaced, split } = Arc::make_mut(&mut self.0).insert(element);
         if let Some((_, right)) = split {
             let left = Arc::clone(&self.0);
-            self.0 = Arc::new(Node::Branch(Branch::of(vec![left, right])));
+            self.0 = branch(vec![left, right]);
         }
         replaced
     }
@@ -196,11 +196,11 @@ impl<T: Clone> Clone for Node<T> {
     fn clone(&self) -> Self {
         match self {
             Self::Leaf(elements) => Self::Leaf(copy_with_room(elements)),
-            Self::Branch(branch) => Self::Branch(Branch {
+            Self::Branch(branch) => Self::Branch(Box::new(Branch {
                 starts: copy_with_room(&branch.starts),
                 children: copy_with_room(&branch.children),
                 len: branch.len,
-            }),
+            })),
         }
     }
 }
@@ -303,10 +303,10 @@ impl<T: Keyed> Branch<T> {
         }
         let split = (self.children.len() > NODE_MAX).then(|| {
             let middle = split_point(at + 1, self.children.len());
-            let right = Self::of(split_off(&mut self.children, middle));
+            let right = branch(split_off(&mut self.children, middle));
             drop(split_off(&mut self.starts, middle));
-            self.len -= right.len;
-            (right.starts[0].clone(), Arc::new(Node::Branch(right)))
+            self.len -= right.len();
+            (right.start().clone(), right)
         });
         Inserted { replaced, split }
     }
@@ -333,6 +333,10 @@ impl<T: Keyed> Branch<T> {
             Arc::make_mut(&mut self.children[at]).append(next);
         }
     }
+}
+
+fn branch<T: Keyed>(children: Vec<Arc<Node<T>>>) -> Arc<Node<T>> {
+    Arc::new(Node::Branch(Box::new(Branch::of(children))))
 }
 
 impl<T> Branch<T> {

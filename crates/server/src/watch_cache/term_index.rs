@@ -1,11 +1,7 @@
 //! Which objects carry a label or an indexed field value: an inverted index, persistent like the
 //! objects themselves.
 
-use std::{
-    iter::{self, Peekable},
-    slice,
-    sync::Arc,
-};
+use std::{iter::Peekable, slice, sync::Arc};
 
 use listwatch_store::{Key, KeyRange};
 
@@ -156,7 +152,7 @@ impl TermIndex {
             Some(entry) => entry.keys.insert(key),
             None => drop(self.0.insert(Entry {
                 term: Key::new(term),
-                keys: Keys::Flat(iter::once(key.clone()).collect()),
+                keys: Keys::One(key.clone()),
             })),
         }
     }
@@ -175,6 +171,8 @@ impl TermIndex {
 /// Keys in order.
 #[derive(Clone)]
 pub(super) enum Keys {
+    /// Of a value that no other object has.
+    One(Key),
     /// A few, copied as a whole when one comes or goes.
     Flat(Arc<[Key]>),
     /// Many.
@@ -182,8 +180,18 @@ pub(super) enum Keys {
 }
 
 impl Keys {
+    /// These, which are sorted.
+    fn of(mut keys: Vec<Key>) -> Self {
+        match keys.len() {
+            1 => Self::One(keys.remove(0)),
+            0..=FLAT_MAX => Self::Flat(keys.into()),
+            _ => Self::Tree(CountedTree::from_sorted(&keys)),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
+            Self::One(_) => 1,
             Self::Flat(keys) => keys.len(),
             Self::Tree(keys) => keys.len(),
         }
@@ -198,14 +206,17 @@ impl Keys {
 
     /// Those not less than `start`.
     pub(super) fn iter_from(&self, start: &[u8]) -> KeysIter<'_> {
-        match self {
-            Self::Flat(keys) => KeysIter::Flat(keys[self.rank(start)..].iter()),
-            Self::Tree(keys) => KeysIter::Tree(keys.iter_from(start)),
-        }
+        let flat = match self {
+            Self::One(key) => slice::from_ref(key),
+            Self::Flat(keys) => keys,
+            Self::Tree(keys) => return KeysIter::Tree(keys.iter_from(start)),
+        };
+        KeysIter::Flat(flat[self.rank(start)..].iter())
     }
 
     fn rank(&self, key: &[u8]) -> usize {
         match self {
+            Self::One(only) => usize::from(only.as_bytes() < key),
             Self::Flat(keys) => keys.partition_point(|candidate| candidate.as_bytes() < key),
             Self::Tree(keys) => keys.rank(key),
         }
@@ -214,16 +225,12 @@ impl Keys {
     fn insert(&mut self, key: &Key) {
         match self {
             Self::Tree(keys) => drop(keys.insert(key.clone())),
-            Self::Flat(keys) => {
+            Self::One(_) | Self::Flat(_) => {
+                let mut keys = Vec::with_capacity(self.len() + 1);
+                keys.extend(self.iter_from(b"").cloned());
                 if let Err(at) = keys.binary_search(key) {
-                    let (before, after) = keys.split_at(at);
-                    let all = before.iter().chain(iter::once(key)).chain(after);
-                    *self = match keys.len() < FLAT_MAX {
-                        true => Self::Flat(all.cloned().collect()),
-                        false => {
-                            Self::Tree(CountedTree::from_sorted(&all.cloned().collect::<Vec<_>>()))
-                        }
-                    };
+                    keys.insert(at, key.clone());
+                    *self = Self::of(keys);
                 }
             }
         }
@@ -231,13 +238,14 @@ impl Keys {
 
     fn remove(&mut self, key: &Key) {
         match self {
-            Self::Flat(keys) => {
-                *keys = keys.iter().filter(|other| *other != key).cloned().collect();
+            Self::One(_) | Self::Flat(_) => {
+                let others = self.iter_from(b"").filter(|other| *other != key);
+                *self = Self::of(others.cloned().collect());
             }
             Self::Tree(keys) => {
                 keys.remove(key.as_bytes());
                 if keys.len() <= FLAT_MAX / 2 {
-                    *self = Self::Flat(keys.iter_from(b"").cloned().collect());
+                    *self = Self::of(keys.iter_from(b"").cloned().collect());
                 }
             }
         }
