@@ -99,16 +99,15 @@ impl StoredObject {
         let places = scanner::scan(&value, fields)?;
         let last = places.fields.iter().rposition(Option::is_some);
         let present = last.map_or(0, |last| last + 1);
-        let labels = places
-            .labels
-            .iter()
-            .map(|label| Span::label(label).map(Some));
-        let values = places.fields[..present]
-            .iter()
-            .map(|field| field.as_ref().map(Span::field).transpose());
-        let spans = labels.chain(values).collect::<Result<_, _>>()?;
+        let mut spans = Vec::with_capacity(places.labels.len() + present);
+        for label in &places.labels {
+            spans.push(Some(Span::label(label)?));
+        }
+        for field in &places.fields[..present] {
+            spans.push(field.as_ref().map(Span::field).transpose()?);
+        }
         Ok(Self {
-            spans,
+            spans: spans.into(),
             version_at: narrow(places.version_at)?,
             metadata_end: narrow(places.metadata_end)?,
             header_end: narrow(places.header_end)?,
