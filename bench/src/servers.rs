@@ -11,35 +11,43 @@ mod etcd;
 mod fanout;
 mod given;
 mod group;
-mod growth;
 mod histogram;
 mod http;
+mod http2;
 mod kube_apiserver;
+mod limits;
 mod lines;
 mod machine;
 mod measure;
 mod meter;
+mod multiplexed;
 mod objects;
 mod plot;
 mod program;
 mod reads;
 mod report;
+mod results;
+mod rounds;
+mod selector;
 mod sizes;
 mod stage;
+mod stalled;
 mod start;
 mod storms;
+mod stores;
 mod template;
 mod tls;
 mod watch;
 mod writes;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 
 use self::{
-    contender::Store, document::Document, given::Given, group::Group, report::Section, sizes::Sizes,
+    contender::Store, entry::Entry, given::Given, group::Group, machine::Run, report::Section,
+    results::Results, sizes::Sizes,
 };
 
 /// What to measure.
@@ -54,7 +62,8 @@ pub(crate) struct Plan {
     /// The store of the peer, and one of ours; looked for on the PATH when left out
     #[arg(long, value_name = "FILE")]
     etcd: Option<PathBuf>,
-    /// The stores that ours is measured on; the first is held against the peer
+    /// The stores that ours is measured on; the first is held against the peer in every group, the
+    /// others appear in the group `stores`
     #[arg(long, value_delimiter = ',', default_values = ["embedded", "memory", "etcd"])]
     stores: Vec<Store>,
     /// Measures this server instead of starting ours
@@ -67,10 +76,11 @@ pub(crate) struct Plan {
     /// Whom ours is measured beside
     #[arg(long, value_enum, default_value = "peer")]
     beside: Beside,
-    /// Measures only these groups of scenarios
+    /// Measures only these groups of scenarios; all take about 40 minutes on two cores
     #[arg(long, value_delimiter = ',')]
     only: Vec<Group>,
-    /// Writes the tables into this document, and the drawing beside it
+    /// Writes the tables into this document and the drawings beside it; groups that are not measured
+    /// now stay as they are there
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
     /// As little as possible, to see that everything works
@@ -95,30 +105,53 @@ pub(crate) async fn run(plan: &Plan) -> Result<()> {
         true => Sizes::quick(),
         false => plan.sizes.clone(),
     };
+    limits::check(&sizes)?;
     let (entries, missing) = entry::entries(plan)?;
-    let mut document = Document::begin(&entries, missing).await;
+    let run = Run::begin(programs(&entries).into_iter(), missing).await;
+    let mut results = match &plan.write {
+        Some(file) => Results::read(&file.with_extension("json"))?,
+        None => Results::default(),
+    };
+    let mut failures = Vec::new();
     for group in groups(plan) {
-        let mut outcomes = Vec::new();
-        for entry in entries.iter().filter(|entry| group.suits(&entry.contender)) {
-            eprintln!("{}: {}", group.title(), entry.name);
-            outcomes.push(group.outcome(entry, &sizes).await?);
-        }
-        let section = Section {
-            title: group.title().to_owned(),
-            outcomes,
-        };
+        let section = measure(group, &entries, (&sizes, &run)).await?;
         print(&section.markdown());
-        document.sections.push(section);
+        print(&document::cost(std::slice::from_ref(&section)));
+        failures.extend(section.ours_failed().map(str::to_owned));
+        results.keep(section);
         // After each group, so that a run that is broken off leaves what it has found.
         if let Some(file) = &plan.write {
-            document.write(file)?;
+            document::write(&results, file)?;
         }
     }
-    print(&document.cost());
-    match document.sections.iter().find_map(Section::ours_failed) {
+    match failures.first() {
         Some(failure) => bail!("ours did not do what it was asked: {failure}"),
         None => Ok(()),
     }
+}
+
+/// One server after the other.
+async fn measure(group: Group, entries: &[Entry], (sizes, run): (&Sizes, &Run)) -> Result<Section> {
+    let mut outcomes = Vec::new();
+    for entry in entries.iter().filter(|entry| group.suits(entry)) {
+        eprintln!("{}: {}", group.title(), entry.name_in(group));
+        let outcome = group.outcome(entry, sizes).await?;
+        eprintln!("took {:.0} s", outcome.spent.elapsed.as_secs_f64());
+        outcomes.push(outcome);
+    }
+    Ok(Section {
+        group,
+        run: run.clone(),
+        outcomes,
+    })
+}
+
+fn programs(entries: &[Entry]) -> Vec<&Path> {
+    let programs = entries.iter().flat_map(|entry| entry.contender.programs());
+    let mut programs: Vec<&Path> = programs.collect();
+    programs.sort();
+    programs.dedup();
+    programs
 }
 
 fn groups(plan: &Plan) -> Vec<Group> {

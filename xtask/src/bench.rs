@@ -6,6 +6,9 @@ use anyhow::Result;
 
 use crate::{progress, tools, workspace};
 
+/// Runs a program with as many open files as the system allows: each watch needs one on both sides.
+const WITH_ALL_FILES: &str = r#"ulimit -n "$(ulimit -H -n)"; exec "$0" "$@""#;
+
 /// Builds everything and runs the scene that is named; what follows its name is passed on.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (scene, rest) = match arguments.split_first() {
@@ -16,7 +19,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     build.args(["build", "--release", "--package", "listwatch-cli"]);
     build.args(["--package", "listwatch-bench"]);
     progress::command(build.current_dir(workspace::root()))?;
-    let mut bench = Command::new(workspace::target().join("release/listwatch-bench"));
+    let mut bench = Command::new("sh");
+    bench.args(["-c", WITH_ALL_FILES]);
+    bench.arg(workspace::target().join("release/listwatch-bench"));
     bench.arg(scene).args(rest).current_dir(workspace::root());
     if scene != "informers" {
         return progress::command(&mut bench).map(drop);

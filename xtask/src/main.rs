@@ -56,7 +56,7 @@ const TASKS: [Task; 9] = [
     },
     Task {
         name: "bench",
-        help: "ours beside the peers, in one run: informers",
+        help: "ours beside the peers, in one run: informers, or servers",
         run: bench::run,
     },
     Task {

@@ -1,6 +1,9 @@
 //! The servers that are measured: ours on each store, the peer, and those that were given.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -95,7 +98,7 @@ impl Contender {
             etcd,
             _folder: folder,
         };
-        running.wait().await?;
+        running.wait(&First::Written).await?;
         running.started_in = begun.elapsed();
         Ok(running)
     }
@@ -103,6 +106,30 @@ impl Contender {
     /// Whether this one starts and stops it.
     pub(crate) fn is_given(&self) -> bool {
         matches!(self, Self::Given(_))
+    }
+
+    /// Whether its objects are there when it is started again.
+    pub(crate) fn keeps_objects(&self) -> bool {
+        let is_memory = matches!(
+            self,
+            Self::Ours {
+                store: Store::Memory,
+                ..
+            }
+        );
+        !is_memory && !self.is_given()
+    }
+
+    /// The programs that it is made of.
+    pub(crate) fn programs(&self) -> Vec<&Path> {
+        match self {
+            Self::Ours { program, etcd, .. } => {
+                let etcd = etcd.as_deref();
+                std::iter::once(program.as_path()).chain(etcd).collect()
+            }
+            Self::Peer { program, etcd } => vec![program, etcd],
+            Self::Given(_) => Vec::new(),
+        }
     }
 
     fn etcd(&self) -> Option<&PathBuf> {
@@ -148,11 +175,31 @@ impl Running {
         Resources::of(server.into_iter().chain(etcd))
     }
 
+    /// The process of the store, if that is one of its own.
+    pub(crate) fn store(&self) -> Resources {
+        let etcd = self.etcd.as_ref().and_then(|etcd| etcd.program.process());
+        Resources::of(etcd)
+    }
+
+    /// Kills the server and its store, starts both again and tells how long it took until a watch
+    /// of `path` brought an event.
+    pub(crate) async fn restart_all(&mut self, path: &str) -> Result<Duration> {
+        let server = self.server.as_mut().context("it was started elsewhere")?;
+        server.stop().await?;
+        let begun = Instant::now();
+        if let Some(etcd) = &mut self.etcd {
+            etcd.restart().await?;
+        }
+        server.restart().await?;
+        self.wait(&First::There(path)).await?;
+        Ok(begun.elapsed())
+    }
+
     /// Kills the server, starts it again on the same store and waits until it answers.
     pub(crate) async fn restart(&mut self) -> Result<()> {
         let server = self.server.as_mut().context("it was started elsewhere")?;
         server.restart().await?;
-        self.wait().await
+        self.wait(&First::Written).await
     }
 
     /// Stops what was started.
@@ -166,14 +213,14 @@ impl Running {
         Ok(())
     }
 
-    async fn wait(&mut self) -> Result<()> {
+    async fn wait(&mut self, first: &First<'_>) -> Result<()> {
         let begun = Instant::now();
         let mut reason = anyhow::anyhow!("there was no time");
         while begun.elapsed() < START_TIMEOUT {
             if let Some(server) = &mut self.server {
                 server.check().context("the server does not start")?;
             }
-            match timeout(EVENT_TIMEOUT, first_event(&self.endpoint)).await {
+            match timeout(EVENT_TIMEOUT, first.come(&self.endpoint)).await {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(error)) => reason = error,
                 Err(_) => reason = anyhow::anyhow!("no event comes"),
@@ -188,34 +235,47 @@ impl Running {
     }
 }
 
-/// Watches, writes, and reads the event.
-async fn first_event(endpoint: &Endpoint) -> Result<()> {
-    const PATH: &str = "/api/v1/namespaces/default/configmaps";
+/// Which event is waited for.
+enum First<'path> {
+    /// That of a write.
+    Written,
+    /// That of any object that is there already.
+    There(&'path str),
+}
+
+impl First<'_> {
+    /// Watches, writes if need be, and reads the event.
+    async fn come(&self, endpoint: &Endpoint) -> Result<()> {
+        const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+        let path = match self {
+            Self::Written => format!("{MAPS}?watch=1"),
+            Self::There(path) => format!("{path}?watch=1&resourceVersion=0"),
+        };
+        let mut watch = endpoint.connect(Client::Reading).await?;
+        let head = watch.begin(&endpoint.get(&path)).await?;
+        let status = head.status;
+        anyhow::ensure!(status == 200, "a watch was answered with {status}");
+        if let Self::Written = self {
+            write(endpoint, MAPS).await?;
+        }
+        let mut body = head.body;
+        let mut seen = 0;
+        while seen == 0 {
+            watch.take(&mut body, |part| seen += part.len()).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn write(endpoint: &Endpoint, path: &str) -> Result<()> {
     const BODY: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"first"}}"#;
-    let mut watch = endpoint.connect(Client::Reading).await?;
-    let head = watch
-        .begin(&endpoint.get(&format!("{PATH}?watch=1")))
-        .await?;
-    anyhow::ensure!(
-        head.status == 200,
-        "a watch was answered with {}",
-        head.status
-    );
     let mut request = Vec::new();
-    let create = endpoint.request("POST", PATH, Content::Object(BODY));
+    let create = endpoint.request("POST", path, Content::Object(BODY));
     create.fill(0, 0, &mut request);
-    let answer = endpoint
-        .connect(Client::Reading)
-        .await?
-        .send(&request)
-        .await?;
+    let mut connection = endpoint.connect(Client::Reading).await?;
+    let answer = connection.send(&request).await?;
     if answer.status != 409 {
         answer.granted()?;
-    }
-    let mut body = head.body;
-    let mut seen = 0;
-    while seen == 0 {
-        watch.take(&mut body, |part| seen += part.len()).await?;
     }
     Ok(())
 }

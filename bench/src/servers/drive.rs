@@ -17,8 +17,10 @@ use tokio::{
 
 use super::{
     connection::Connection,
+    contender::Running,
     endpoint::{Client, Endpoint},
     histogram::Histogram,
+    meter::Meter,
 };
 
 /// Connections that are opened at one time.
@@ -73,7 +75,9 @@ pub(crate) struct Driven {
     pub(crate) failed: u64,
     /// The first reason for that.
     pub(crate) refusal: Option<String>,
-    /// From the first request to the last answer.
+    /// When the first request was sent.
+    pub(crate) begun: Instant,
+    /// From then to the last answer.
     pub(crate) elapsed: Duration,
     /// From each request to its answer.
     pub(crate) latency: Arc<Histogram>,
@@ -129,6 +133,27 @@ where
     F: Fn(Turn, &mut Vec<u8>) + Send + Sync + 'static,
 {
     let connections = connect(endpoint, load.connections).await?;
+    Ok(send(connections, load, request).await)
+}
+
+/// The same with a meter that starts when all connections are open, and goes on.
+pub(crate) async fn drive_metered<F>(
+    running: &Running,
+    load: Load,
+    request: F,
+) -> Result<(Driven, Meter)>
+where
+    F: Fn(Turn, &mut Vec<u8>) + Send + Sync + 'static,
+{
+    let connections = connect(&running.endpoint, load.connections).await?;
+    let meter = Meter::start(running)?;
+    Ok((send(connections, load, request).await, meter))
+}
+
+async fn send<F>(connections: Vec<Connection>, load: Load, request: F) -> Driven
+where
+    F: Fn(Turn, &mut Vec<u8>) + Send + Sync + 'static,
+{
     let shared = Arc::new(Shared {
         load,
         begun: Instant::now(),
@@ -146,17 +171,18 @@ where
         all.failed += done.failed;
         all.refusal = all.refusal.or(done.refusal);
     }
-    Ok(Driven {
+    Driven {
         granted: all.granted,
         failed: all.failed,
         refusal: all.refusal,
+        begun: shared.begun,
         elapsed: shared.begun.elapsed(),
         latency: Arc::clone(&shared.latency),
-    })
+    }
 }
 
 /// Opens this many connections, some at one time.
-pub(crate) async fn connect(endpoint: &Endpoint, count: usize) -> Result<Vec<Connection>> {
+async fn connect(endpoint: &Endpoint, count: usize) -> Result<Vec<Connection>> {
     let opened = stream::iter(0..count)
         .map(|_| endpoint.connect(Client::Reading))
         .buffer_unordered(OPENING);

@@ -11,8 +11,9 @@ use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
 use super::{
     connection::{Connection, Stream},
+    http2::Multiplexed,
     template::Template,
-    tls::{self, Identity, Trust},
+    tls::{self, Identity, Protocol, Trust},
 };
 
 /// A receive buffer that fills up at once, for a client that stalls.
@@ -24,7 +25,14 @@ pub(crate) struct Endpoint {
     address: SocketAddr,
     host: String,
     token: Option<String>,
-    tls: Option<TlsConnector>,
+    tls: Option<Connectors>,
+}
+
+/// What opens TLS connections.
+#[derive(Clone)]
+struct Connectors {
+    http1: TlsConnector,
+    http2: TlsConnector,
 }
 
 /// A client's side of the bargain.
@@ -58,7 +66,11 @@ impl Endpoint {
         let url = url.trim_end_matches('/');
         let (authority, port, tls) = match url.split_once("://") {
             Some(("http", authority)) => (authority, 80, None),
-            Some(("https", authority)) => (authority, 443, Some(tls::connector(trust, identity)?)),
+            Some(("https", authority)) => {
+                let connector = |protocol| tls::connector(trust, identity, protocol);
+                let (http1, http2) = (connector(Protocol::Http1)?, connector(Protocol::Http2)?);
+                (authority, 443, Some(Connectors { http1, http2 }))
+            }
             Some(_) | None => bail!("{url} is no http or https URL"),
         };
         Ok(Self {
@@ -79,6 +91,32 @@ impl Endpoint {
 
     /// A new connection.
     pub(crate) async fn connect(&self, client: Client) -> Result<Connection> {
+        let socket = self.socket(client).await?;
+        Ok(Connection::new(self.secure(socket, Protocol::Http1).await?))
+    }
+
+    /// A new connection that many requests share.
+    pub(crate) async fn connect_multiplexed(&self) -> Result<Multiplexed> {
+        let socket = self.socket(Client::Reading).await?;
+        let stream = self.secure(socket, Protocol::Http2).await?;
+        Multiplexed::begin(stream, self).await
+    }
+
+    /// The URL of a path, whole.
+    pub(crate) fn url(&self, path: &str) -> String {
+        let scheme = match self.tls {
+            Some(_) => "https",
+            None => "http",
+        };
+        format!("{scheme}://{}{path}", self.host)
+    }
+
+    /// What every request must carry.
+    pub(crate) fn authorization(&self) -> Option<String> {
+        Some(format!("Bearer {}", self.token.as_ref()?))
+    }
+
+    async fn socket(&self, client: Client) -> Result<TcpStream> {
         let socket = match self.address {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,
             SocketAddr::V6(_) => TcpSocket::new_v6()?,
@@ -88,12 +126,16 @@ impl Endpoint {
         }
         let socket = socket.connect(self.address).await?;
         socket.set_nodelay(true)?;
-        Ok(Connection::new(self.secure(socket).await?))
+        Ok(socket)
     }
 
-    async fn secure(&self, socket: TcpStream) -> Result<Stream> {
-        let Some(connector) = &self.tls else {
+    async fn secure(&self, socket: TcpStream, protocol: Protocol) -> Result<Stream> {
+        let Some(connectors) = &self.tls else {
             return Ok(Stream::Plain(socket));
+        };
+        let connector = match protocol {
+            Protocol::Http1 => &connectors.http1,
+            Protocol::Http2 => &connectors.http2,
         };
         let name = self.host.rsplit_once(':').map_or(&*self.host, |it| it.0);
         let name = ServerName::try_from(name.trim_matches(['[', ']']).to_owned())?;
@@ -110,8 +152,8 @@ impl Endpoint {
         let mut field = |name: &str, value: &str| {
             let _ = write!(text, "{name}: {value}\r\n");
         };
-        if let Some(token) = &self.token {
-            field("Authorization", &format!("Bearer {token}"));
+        if let Some(authorization) = self.authorization() {
+            field("Authorization", &authorization);
         }
         let (kind, body) = match content {
             Content::Object(body) => ("application/json", body),

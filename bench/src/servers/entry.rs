@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use super::{
     Beside, Plan,
     contender::{Contender, Store},
+    group::Group,
     program,
     report::Role,
 };
@@ -19,6 +20,35 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// What to start.
     pub(crate) contender: Contender,
+    /// Where ours keeps its objects, if it is started here.
+    pub(crate) store: Option<Store>,
+}
+
+impl Entry {
+    /// Whether it is ours as it comes or the peer.
+    pub(crate) fn is_compared(&self) -> bool {
+        self.role != Role::Beside
+    }
+
+    /// Its role among the stores, or among servers.
+    pub(crate) fn role_in(&self, group: Group) -> Role {
+        match (group, self.store) {
+            (Group::Stores, Some(Store::Embedded)) => Role::Ours,
+            (Group::Stores, Some(Store::Etcd)) => Role::Theirs,
+            (Group::Stores, Some(Store::Memory)) => Role::Beside,
+            (_, _) => self.role,
+        }
+    }
+
+    /// What stands above its column.
+    pub(crate) fn name_in(&self, group: Group) -> String {
+        match (group, self.store) {
+            (Group::Stores, Some(Store::Embedded)) => "embedded".to_owned(),
+            (Group::Stores, Some(Store::Etcd)) => "on etcd".to_owned(),
+            (Group::Stores, Some(Store::Memory)) => "in memory".to_owned(),
+            (_, _) => self.name.clone(),
+        }
+    }
 }
 
 /// The servers, and what is said of those that are missing.
@@ -30,6 +60,7 @@ pub(crate) fn entries(plan: &Plan) -> Result<(Vec<Entry>, Vec<String>)> {
             role: Role::Ours,
             name: "ours".to_owned(),
             contender: Contender::Given(given.clone()),
+            store: None,
         }),
         None => {
             for (index, store) in plan.stores.iter().enumerate() {
@@ -38,6 +69,7 @@ pub(crate) fn entries(plan: &Plan) -> Result<(Vec<Entry>, Vec<String>)> {
                         role: if index == 0 { Role::Ours } else { Role::Beside },
                         name: store.column(index).to_owned(),
                         contender,
+                        store: Some(*store),
                     }),
                     Err(reason) => missing.push(format!("ours on {store:?} is missing: {reason}.")),
                 }
@@ -49,6 +81,7 @@ pub(crate) fn entries(plan: &Plan) -> Result<(Vec<Entry>, Vec<String>)> {
             role: Role::Theirs,
             name: "kube-apiserver".to_owned(),
             contender,
+            store: None,
         }),
         Err(reason) => missing.push(format!("The peer is missing: {reason}.")),
     }

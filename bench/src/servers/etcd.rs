@@ -23,6 +23,7 @@ pub(crate) struct Etcd {
     pub(crate) program: Program,
     /// Where clients find it.
     pub(crate) url: String,
+    address: String,
 }
 
 impl Etcd {
@@ -46,13 +47,20 @@ impl Etcd {
         let mut etcd = Self {
             program: Program::start(command, folder, "etcd")?,
             url,
+            address: clients,
         };
-        etcd.wait(&clients).await.context("etcd does not start")?;
+        etcd.wait().await.context("etcd does not start")?;
         Ok(etcd)
     }
 
-    async fn wait(&mut self, address: &str) -> Result<()> {
-        let endpoint = Endpoint::plain(address)?;
+    /// Kills it, starts it on the same folder and waits until it answers.
+    pub(crate) async fn restart(&mut self) -> Result<()> {
+        self.program.restart().await?;
+        self.wait().await.context("etcd does not start again")
+    }
+
+    async fn wait(&mut self) -> Result<()> {
+        let endpoint = Endpoint::plain(&self.address)?;
         let begun = Instant::now();
         while begun.elapsed() < START_TIMEOUT {
             self.program.check()?;

@@ -34,6 +34,15 @@ impl Histogram {
         self.longest.fetch_max(nanoseconds, Ordering::Relaxed);
     }
 
+    /// What was counted so far; goes on from nothing.
+    pub(crate) fn take(&self) -> Self {
+        let take = |bucket: &AtomicU64| AtomicU64::new(bucket.swap(0, Ordering::Relaxed));
+        Self {
+            buckets: self.buckets.iter().map(take).collect(),
+            longest: take(&self.longest),
+        }
+    }
+
     /// The time that this part of all (0 to 1) did not exceed, to 3 %.
     pub(crate) fn quantile(&self, part: f64) -> Duration {
         let counts = || self.buckets.iter().map(|it| it.load(Ordering::Relaxed));
@@ -99,6 +108,14 @@ mod tests {
         assert!((500..=516).contains(&median), "{median}");
         assert!((990..=1_000).contains(&slow), "{slow}");
         assert_eq!(histogram.longest(), Duration::from_millis(1));
+    }
+
+    #[test]
+    fn what_was_taken_is_counted_no_more() {
+        let histogram = Histogram::default();
+        histogram.record(Duration::from_millis(7));
+        assert_eq!(histogram.take().longest(), Duration::from_millis(7));
+        assert_eq!(histogram.quantile(1.0), Duration::ZERO);
     }
 
     #[test]

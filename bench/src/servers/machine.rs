@@ -2,40 +2,83 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::program;
 
-/// Cores, memory and how busy they were.
-pub(crate) fn machine() -> String {
+/// How a run was made.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub(crate) struct Run {
+    /// The command line.
+    pub(crate) command: String,
+    /// The day, in UTC.
+    pub(crate) date: String,
+    /// Cores and memory.
+    pub(crate) machine: String,
+    /// How busy the cores were before it began.
+    pub(crate) load: String,
+    /// What ran, as each says of itself.
+    pub(crate) versions: String,
+    /// Who could not be measured, each a sentence.
+    pub(crate) missing: Vec<String>,
+}
+
+impl Run {
+    /// The run that begins now, with these programs.
+    pub(crate) async fn begin(
+        programs: impl Iterator<Item = &Path>,
+        mut missing: Vec<String>,
+    ) -> Self {
+        if cfg!(debug_assertions) {
+            missing.push("The load generator was not built for release.".to_owned());
+        }
+        let load = read("/proc/loadavg");
+        Self {
+            command: command_line(std::env::args().skip(1)),
+            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            machine: machine(),
+            load: load.split(' ').next().unwrap_or_default().to_owned(),
+            versions: versions(programs).await,
+            missing,
+        }
+    }
+}
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(file).unwrap_or_default()
+}
+
+fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let read = |file| std::fs::read_to_string(file).unwrap_or_default();
     let processor = field(&read("/proc/cpuinfo"), "model name");
     let memory = field(&read("/proc/meminfo"), "MemTotal");
     let kilobytes: u64 = memory.trim_end_matches(" kB").parse().unwrap_or_default();
     let gigabytes = kilobytes.div_ceil(1024 * 1024);
-    let load = read("/proc/loadavg");
-    let load = load.split(' ').next().unwrap_or_default();
-    format!("{cores} cores ({processor}), {gigabytes} GiB, load before the run {load}")
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let kernel = kernel.trim();
+    format!("{cores} cores ({processor}), {gigabytes} GiB, Linux {kernel}")
 }
 
-/// Today, in UTC.
-pub(crate) fn date() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
-}
-
-/// What runs, as each says of itself.
-pub(crate) async fn versions(programs: impl Iterator<Item = &Path>) -> String {
+async fn versions(programs: impl Iterator<Item = &Path>) -> String {
     let mut versions = Vec::new();
     for program in programs {
-        let name = program
-            .file_name()
-            .unwrap_or_default()
-            .display()
-            .to_string();
+        let name = program.file_name().unwrap_or_default();
+        let name = name.display().to_string();
         let version = program::version(program).await;
         let version = version.trim_start_matches(&name).trim();
+        let version = version.trim_start_matches("version").trim();
         versions.push(format!("{name} {version}"));
     }
     versions.join(", ")
+}
+
+/// The words of a command line without the folders of this machine.
+fn command_line(words: impl Iterator<Item = String>) -> String {
+    let words = words.map(|word| match word.rsplit_once('/') {
+        Some((folder, name)) if folder.starts_with('/') || folder.is_empty() => name.to_owned(),
+        Some(_) | None => word,
+    });
+    words.collect::<Vec<String>>().join(" ")
 }
 
 fn field(text: &str, name: &str) -> String {
@@ -53,5 +96,12 @@ mod tests {
         let text = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n";
         assert_eq!(field(text, "model name"), "Some CPU @ 2 GHz");
         assert_eq!(field(text, "absent"), "");
+    }
+
+    #[test]
+    fn a_command_line_names_no_folder_of_this_machine() {
+        let words = ["bench", "--etcd", "/opt/bin/etcd", "docs/benchmarks.md"];
+        let line = command_line(words.iter().map(ToString::to_string));
+        assert_eq!(line, "bench --etcd etcd docs/benchmarks.md");
     }
 }

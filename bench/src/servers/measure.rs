@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use super::growth::Point;
+use serde::{Deserialize, Serialize};
+
+use super::plot::Point;
 
 /// One number of one scenario.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Measure {
     /// What was measured, in the words of the table.
     pub(crate) scenario: String,
-    /// How much.
+    /// How much, the server and its store together.
     pub(crate) value: f64,
+    /// How much of it was a store's that is a process of its own.
+    pub(crate) store: Option<f64>,
     /// Of what.
     pub(crate) unit: Unit,
     /// What is expected of it.
@@ -18,10 +22,12 @@ pub(crate) struct Measure {
 }
 
 /// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Unit {
     /// Less is better.
     Seconds,
+    /// Less is better, and none is best: seconds more than without.
+    Difference,
     /// Less is better.
     Bytes,
     /// More is better.
@@ -37,10 +43,12 @@ pub(crate) enum Unit {
 }
 
 /// What is expected of a number.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) enum Bar {
     /// So many times better than the peer.
     Better(f64),
+    /// The other at most this many times as dear, its store apart.
+    Within(f64),
     /// At most this, in the measure's own unit.
     Below(f64),
     /// At least this, in the measure's own unit.
@@ -48,7 +56,7 @@ pub(crate) enum Bar {
 }
 
 /// What a group of scenarios has found on one server.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub(crate) struct Findings {
     /// In the order of the table.
     pub(crate) measures: Vec<Measure>,
@@ -79,6 +87,7 @@ impl Findings {
         self.measures.push(Measure {
             scenario: scenario.into(),
             value,
+            store: None,
             unit,
             bar: None,
         });
@@ -97,14 +106,27 @@ impl Measure {
         let ratio = match self.unit {
             Unit::Seconds | Unit::Bytes | Unit::Times => other.value / self.value,
             Unit::PerSecond | Unit::BytesPerSecond => self.value / other.value,
-            Unit::Count | Unit::Percent => return None,
+            Unit::Difference | Unit::Count | Unit::Percent => return None,
         };
         ratio.is_finite().then_some(ratio)
     }
 
+    /// How many times as dear the other is, if it can be, the stores of both apart.
+    pub(crate) fn dearer_alone(&self, other: &Self) -> Option<f64> {
+        let alone = |measure: &Self| Self {
+            value: measure.value - measure.store.unwrap_or(0.0),
+            ..measure.clone()
+        };
+        alone(self).times_better(&alone(other))
+    }
+
     /// For people.
     pub(crate) fn text(&self) -> String {
-        self.unit.text(self.value)
+        let text = self.unit.text(self.value);
+        match self.store {
+            Some(store) => format!("{text} (etcd {})", self.unit.text(store)),
+            None => text,
+        }
     }
 
     /// What is expected, for people.
@@ -112,6 +134,7 @@ impl Measure {
         match self.bar {
             None => String::new(),
             Some(Bar::Better(times)) => format!("{times} ×"),
+            Some(Bar::Within(times)) => format!("< {times}"),
             Some(Bar::Below(value)) => format!("< {}", self.unit.text(value)),
             Some(Bar::Above(value)) => format!("> {}", self.unit.text(value)),
         }
@@ -121,6 +144,7 @@ impl Measure {
     pub(crate) fn meets_bar(&self, peer: Option<&Self>) -> Option<bool> {
         match self.bar? {
             Bar::Better(times) => Some(self.times_better(peer?)? >= times),
+            Bar::Within(times) => Some(self.dearer_alone(peer?)? < times),
             Bar::Below(value) => Some(self.value < value),
             Bar::Above(value) => Some(self.value > value),
         }
@@ -135,6 +159,7 @@ impl Unit {
             Self::Seconds if magnitude >= 1.0 => format!("{value:.2} s"),
             Self::Seconds if magnitude >= 1e-3 => format!("{} ms", three_digits(value * 1e3)),
             Self::Seconds => format!("{} µs", three_digits(value * 1e6)),
+            Self::Difference => Self::Seconds.text(value),
             Self::Bytes if magnitude >= 1e6 => format!("{} MB", three_digits(value / 1e6)),
             Self::Bytes => format!("{} KB", three_digits(value / 1e3)),
             Self::BytesPerSecond => format!("{} MB/s", three_digits(value / 1e6)),
@@ -215,5 +240,16 @@ mod tests {
         assert_eq!(ours.meets_bar(None), None);
         let meets = |theirs| ours.meets_bar(Some(&measure(Unit::Seconds, theirs)));
         assert_eq!((meets(0.05), meets(0.03)), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn what_a_store_took_by_itself_is_told_and_can_be_left_out() {
+        let mut ours = measure(Unit::Seconds, 0.002);
+        ours.bar(Bar::Within(1.2));
+        let mut theirs = measure(Unit::Seconds, 0.010);
+        assert_eq!(ours.meets_bar(Some(&theirs)), Some(false));
+        theirs.store = Some(0.008);
+        assert_eq!(ours.meets_bar(Some(&theirs)), Some(true));
+        assert_eq!(theirs.text(), "10.0 ms (etcd 8.00 ms)");
     }
 }

@@ -60,9 +60,12 @@ impl Program {
         String::from_utf8_lossy(shown).into_owned()
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills it, if it still runs, and waits until it is gone.
     pub(crate) async fn stop(&mut self) -> Result<()> {
-        Ok(self.child.kill().await?)
+        match self.child.id() {
+            Some(_) => Ok(self.child.kill().await?),
+            None => Ok(()),
+        }
     }
 
     /// Kills it and starts it with the same words.

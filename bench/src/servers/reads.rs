@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use memchr::memmem;
 use tokio::time::Instant;
 
 use super::{
-    drive::{Limit, Load, drive},
+    drive::{Driven, Limit, Load, drive_metered},
     endpoint::Client,
-    measure::{Bar, Unit},
+    measure::{Bar, Measure, Unit},
     meter::{Meter, Spent},
-    objects::{PODS, Pods},
+    objects::{self, PODS, Pods},
+    plot::Across,
+    rounds,
     stage::{Stage, expect},
     watch::{Tally, Watches},
 };
@@ -20,74 +22,134 @@ use super::{
 const GETTING: usize = 64;
 /// Each list is made this often at the least.
 const LISTS_MIN: u64 = 3;
+/// How much dearer an object may be in ten times as many pages for the cost to count as linear.
+const LINEAR_MAX: f64 = 1.25;
 
 /// Lists that were made one after the other.
-pub(crate) struct Listed {
+struct Listed {
     lists: u64,
     /// Of one list.
     bytes: u64,
     spent: Spent,
 }
 
-/// Measures.
+/// Measures, at a tenth of the first size only what is drawn.
 pub(crate) async fn measure(stage: &mut Stage<'_>) -> Result<()> {
-    let objects = stage.sizes.objects;
-    let pods = stage.fill(objects).await?;
-    gets(stage, &pods).await?;
-    let full = list(stage, PODS).await?;
-    note(stage, &format!("list of {objects}"), &full);
-    let rate = full.bytes as f64 * full.lists as f64 / full.spent.elapsed.as_secs_f64();
-    let found = stage.findings.add(
-        format!("list of {objects}: bytes"),
-        rate,
-        Unit::BytesPerSecond,
-    );
-    found.bar(Bar::Above(1e9));
-    let any = format!("{PODS}?resourceVersion=0");
-    let listed = list(stage, &any).await?;
-    note(
-        stage,
-        &format!("list of {objects}, resourceVersion=0"),
-        &listed,
-    );
-    let paged = pages(stage).await?;
-    note(stage, &format!("list of {objects} by pages of 500"), &paged);
-    for (name, path) in selections() {
-        let listed = list(stage, &path).await?;
-        note(stage, name, &listed);
+    objects::make_namespaces(&stage.running.endpoint).await?;
+    let pods = Pods::new(&stage.running.endpoint, stage.sizes.object_bytes);
+    let sizes = stage.sizes.objects.clone();
+    let first = stage.sizes.objects_least();
+    let mut there = 0;
+    let mut paged = Vec::new();
+    for size in [first / 10].into_iter().chain(sizes.iter().copied()) {
+        let filled = pods.fill_metered(&stage.running, there..size).await?;
+        let each = filled.cpu_each(size - there);
+        stage.draw_growth("CPU per create", Across::Objects(size), each);
+        there = size;
+        if size < first {
+            let listed = list(stage, PODS).await?;
+            draw(stage, size, &listed);
+            continue;
+        }
+        if size == first {
+            gets(stage, &pods, size).await?;
+        }
+        paged.push((size, lists(stage, size).await?));
+        for (name, path) in selections() {
+            let listed = list(stage, &path).await?;
+            note(stage, &format!("of {}, {name}", count(size)), &listed);
+        }
+        watch_list(stage, size).await?;
     }
-    watch_list(stage).await
+    growth_of_pages(stage, &paged);
+    Ok(())
+}
+
+/// Whether pages of many cost as much, for each object, as pages of few.
+fn growth_of_pages(stage: &mut Stage<'_>, paged: &[(u64, Option<f64>)]) {
+    let [(few, Some(cheap)), .., (many, Some(dear))] = paged else {
+        return;
+    };
+    let each = |cpu: &f64, size: &u64| cpu / *size as f64;
+    let growth = each(dear, many) / each(cheap, few);
+    let name = format!(
+        "by pages of 500, CPU for each object: {} to {}",
+        count(*many),
+        count(*few)
+    );
+    let found = stage.findings.add(name, growth, Unit::Times);
+    found.bar(Bar::Below(LINEAR_MAX));
+}
+
+fn count(number: u64) -> String {
+    Unit::Count.text(number as f64)
+}
+
+fn draw(stage: &mut Stage<'_>, size: u64, listed: &Listed) {
+    let each = listed.spent.cpu_each(listed.lists);
+    stage.draw_growth("CPU per full list", Across::Objects(size), each);
+}
+
+/// Full lists of everything, which is this many. Returns the CPU time of one that is paged.
+pub(crate) async fn lists(stage: &mut Stage<'_>, size: u64) -> Result<Option<f64>> {
+    let (is_first, is_last) = stage.sizes.place(size);
+    let name = format!("list of {}", count(size));
+    let full = list(stage, PODS).await?;
+    let found = note(stage, &name, &full);
+    if is_first {
+        expect(found, Bar::Better(15.0));
+    }
+    draw(stage, size, &full);
+    let rate = full.bytes as f64 * full.lists as f64 / full.spent.elapsed.as_secs_f64();
+    let bytes = format!("{name}: bytes");
+    let found = stage.findings.add(bytes, rate, Unit::BytesPerSecond);
+    if is_first {
+        found.bar(Bar::Above(1e9));
+    }
+    let any = list(stage, &format!("{PODS}?resourceVersion=0")).await?;
+    note(stage, &format!("{name}, resourceVersion=0"), &any);
+    let paged = pages(stage).await?;
+    let found = note(stage, &format!("{name} by pages of 500"), &paged);
+    if is_last {
+        expect(found, Bar::Better(15.0));
+    }
+    Ok(paged.spent.cpu_each(paged.lists))
 }
 
 /// Lists that give back few of many.
 fn selections() -> [(&'static str, String); 4] {
     let namespace = "/api/v1/namespaces/bench-00000007/pods";
     [
-        ("list of one namespace of a hundred", namespace.to_owned()),
+        ("one namespace of a hundred", namespace.to_owned()),
         (
-            "list by a label that 1 % have",
+            "by a label that 1 % have",
             format!("{PODS}?labelSelector=group%3Dg-00000007"),
         ),
         (
-            "list by a field that one has",
+            "by a field that one has",
             format!("{PODS}?fieldSelector=spec.nodeName%3Dnode-00000007"),
         ),
         (
-            "list by a label that none has",
+            "by a label that none has",
             format!("{PODS}?labelSelector=group%3Dnone"),
         ),
     ]
 }
 
-async fn gets(stage: &mut Stage<'_>, pods: &Pods) -> Result<()> {
-    let (get, objects) = (pods.get(), stage.sizes.objects);
-    let load = Load::closed(GETTING, Limit::Time(stage.sizes.time()));
-    let meter = Meter::start(&stage.running)?;
-    let driven = drive(&stage.running.endpoint, load, move |turn, request| {
-        get.fill(turn.number % objects, 0, request);
-    });
-    let driven = driven.await?.clean()?;
-    let spent = meter.stop()?;
+/// Gets of single pods, of which there are this many.
+pub(crate) async fn gets(stage: &mut Stage<'_>, pods: &Pods, objects: u64) -> Result<()> {
+    let mut rounds: Vec<(Driven, Spent)> = Vec::new();
+    for _ in 0..stage.sizes.rounds {
+        let get = pods.get();
+        let load = Load::closed(GETTING, Limit::Time(stage.sizes.time()));
+        let driven = drive_metered(&stage.running, load, move |turn, request| {
+            get.fill(turn.number % objects, 0, request);
+        });
+        let (driven, meter) = driven.await?;
+        rounds.push((driven.clean()?, meter.stop()?));
+    }
+    let dearness = |(driven, spent): &(Driven, Spent)| spent.dearness(driven.granted);
+    let (driven, spent) = rounds::middle(rounds, dearness).context("there was a round")?;
     let name = format!("get, {GETTING} connections");
     stage.findings.add(&*name, driven.rate(), Unit::PerSecond);
     stage.cpu(format!("{name}: CPU each"), spent, driven.granted);
@@ -96,15 +158,8 @@ async fn gets(stage: &mut Stage<'_>, pods: &Pods) -> Result<()> {
     Ok(())
 }
 
-impl Listed {
-    /// CPU time of one list.
-    pub(crate) fn cpu_each(&self) -> Option<Duration> {
-        Some(self.spent.server? / self.lists as u32)
-    }
-}
-
 /// Makes the same list over one connection, for as long as a load goes on.
-pub(crate) async fn list(stage: &Stage<'_>, path: &str) -> Result<Listed> {
+async fn list(stage: &Stage<'_>, path: &str) -> Result<Listed> {
     let endpoint = &stage.running.endpoint;
     let mut connection = endpoint.connect(Client::Reading).await?;
     let request = endpoint.get(path);
@@ -156,18 +211,18 @@ fn token(page: &[u8]) -> Option<String> {
     (!token.is_empty()).then_some(token)
 }
 
-fn note(stage: &mut Stage<'_>, name: &str, listed: &Listed) {
+fn note<'stage>(
+    stage: &'stage mut Stage<'_>,
+    name: &str,
+    listed: &Listed,
+) -> Option<&'stage mut Measure> {
     let each = listed.spent.elapsed / listed.lists as u32;
     stage.findings.time(name, each);
-    let found = stage.cpu(format!("{name}: CPU each"), listed.spent, listed.lists);
-    if name.starts_with("list of") && !name.contains("namespace") {
-        expect(found, Bar::Better(15.0));
-    }
+    stage.cpu(format!("{name}: CPU each"), listed.spent, listed.lists)
 }
 
 /// All pods as events, then the bookmark that says so.
-async fn watch_list(stage: &mut Stage<'_>) -> Result<()> {
-    let objects = stage.sizes.objects;
+async fn watch_list(stage: &mut Stage<'_>, objects: u64) -> Result<()> {
     let path = format!(
         "{PODS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan\
          &allowWatchBookmarks=true"
@@ -189,7 +244,7 @@ async fn watch_list(stage: &mut Stage<'_>) -> Result<()> {
     }
     let spent = meter.stop()?;
     let each: Duration = spent.elapsed / rounds;
-    let name = format!("watch-list of {objects}");
+    let name = format!("watch-list of {}", count(objects));
     stage.findings.time(&*name, each);
     stage.cpu(format!("{name}: CPU each"), spent, rounds.into());
     Ok(())

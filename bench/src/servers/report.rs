@@ -2,28 +2,28 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
+    group::Group,
+    machine::Run,
     measure::{Findings, Measure},
     meter::Spent,
 };
 
-/// Where the part of the document begins and ends that is written here.
-const BEGIN: &str = "<!-- servers: begin -->";
-const END: &str = "<!-- servers: end -->";
-
 /// Whose numbers a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub(crate) enum Role {
     /// Ours as it comes, which is held to the bars.
     Ours,
-    /// The peer.
+    /// The one that ours is compared with: the peer, or ours on etcd beside the embedded store.
     Theirs,
-    /// Ours on another store.
+    /// Another that is shown.
     Beside,
 }
 
 /// A group of scenarios on one server.
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Outcome {
     /// Whose.
     pub(crate) role: Role,
@@ -38,10 +38,12 @@ pub(crate) struct Outcome {
 }
 
 /// A group of scenarios on all servers.
-#[derive(Debug)]
+#[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Section {
-    /// What stands above the table.
-    pub(crate) title: String,
+    /// Which.
+    pub(crate) group: Group,
+    /// How they were measured.
+    pub(crate) run: Run,
     /// In the order in which they were measured.
     pub(crate) outcomes: Vec<Outcome>,
 }
@@ -49,7 +51,7 @@ pub(crate) struct Section {
 impl Section {
     /// The table, and what did not work.
     pub(crate) fn markdown(&self) -> String {
-        let mut text = format!("## {}\n\n", self.title);
+        let mut text = format!("## {}\n\n", self.group.title());
         let columns = self.columns();
         let head: Vec<&str> = columns.iter().map(|column| column.head(self)).collect();
         let _ = writeln!(text, "| scenario | {} |", head.join(" | "));
@@ -60,6 +62,9 @@ impl Section {
                 .map(|column| column.cell(self, scenario))
                 .collect();
             let _ = writeln!(text, "| {scenario} | {} |", cells.join(" | "));
+        }
+        if let Some(note) = self.group.note() {
+            let _ = writeln!(text, "\n{note}");
         }
         for outcome in &self.outcomes {
             for note in &outcome.findings.notes {
@@ -77,18 +82,54 @@ impl Section {
         let row = |outcome: &Outcome| {
             let seconds = |time: std::time::Duration| format!("{:.1} s", time.as_secs_f64());
             let spent = &outcome.spent;
-            let server = spent.server.map_or("unknown".to_owned(), seconds);
+            let known = |cpu: Option<std::time::Duration>| cpu.map_or(String::new(), seconds);
+            let (server, store) = (known(spent.server), known(spent.store));
             let (own, elapsed) = (seconds(spent.own), seconds(spent.elapsed));
-            let (title, name) = (&self.title, &outcome.name);
-            format!("| {title} | {name} | {elapsed} | {server} | {own} |")
+            let (title, name) = (self.group.title(), &outcome.name);
+            format!("| {title} | {name} | {elapsed} | {server} | {store} | {own} |")
         };
         self.outcomes.iter().map(row).collect()
     }
 
     /// Whether ours did all that it was asked.
     pub(crate) fn ours_failed(&self) -> Option<&str> {
-        let ours = self.outcomes.iter().filter(|it| it.role != Role::Theirs);
+        let is_ours = |it: &&Outcome| it.role != Role::Theirs || self.group == Group::Stores;
+        let ours = self.outcomes.iter().filter(is_ours);
         ours.filter_map(|it| it.failure.as_deref()).next()
+    }
+
+    /// A row for each number that something is expected of: what, of whom, and whether it is so.
+    pub(crate) fn bars(&self) -> Vec<String> {
+        let Some(ours) = self.with(Role::Ours) else {
+            return Vec::new();
+        };
+        let theirs = self.with(Role::Theirs);
+        let measures = self.outcomes[ours].findings.measures.iter();
+        let barred = measures.filter(|measure| measure.bar.is_some());
+        let row = |measure: &Measure| {
+            let scenario = &measure.scenario;
+            let other = theirs.and_then(|theirs| self.measure(theirs, scenario));
+            let (group, ours) = (self.group.title(), measure.text());
+            let theirs = other.map_or(String::new(), Measure::text);
+            let times = other.and_then(|other| self.relation(measure, other));
+            let times = times.unwrap_or_default();
+            let wanted = measure.bar_text();
+            let met = match measure.meets_bar(other) {
+                Some(true) => "✓",
+                Some(false) => "**missed**",
+                None => "not measured",
+            };
+            format!("| {group}: {scenario} | {ours} | {theirs} | {times} | {wanted} | {met} |")
+        };
+        barred.map(row).collect()
+    }
+
+    /// How ours relates to theirs, in the sense of this group.
+    fn relation(&self, ours: &Measure, theirs: &Measure) -> Option<String> {
+        match self.group {
+            Group::Stores => Some(format!("{:.2}", ours.dearer_alone(theirs)?)),
+            _ => Some(format!("{:.1}", ours.times_better(theirs)?)),
+        }
     }
 
     fn with(&self, role: Role) -> Option<usize> {
@@ -140,6 +181,7 @@ impl Column {
     fn head<'section>(&self, section: &'section Section) -> &'section str {
         match self {
             Self::Value(outcome) => &section.outcomes[*outcome].name,
+            Self::Times { .. } if section.group == Group::Stores => "etcd : embedded",
             Self::Times { .. } => "times better",
             Self::Bar { .. } => "bar",
         }
@@ -151,8 +193,7 @@ impl Column {
             Self::Value(outcome) => find(outcome).map(Measure::text),
             Self::Times { ours, theirs } => find(ours)
                 .zip(find(theirs))
-                .and_then(|(ours, theirs)| ours.times_better(theirs))
-                .map(|times| format!("{times:.1}")),
+                .and_then(|(ours, theirs)| section.relation(ours, theirs)),
             Self::Bar { ours, theirs } => find(ours).map(|ours| {
                 let theirs = theirs.as_ref().and_then(find);
                 match ours.meets_bar(theirs) {
@@ -164,26 +205,6 @@ impl Column {
         };
         cell.unwrap_or_default()
     }
-}
-
-/// The document with its part replaced by this text; at its end if it has none yet.
-pub(crate) fn replace(document: &str, text: &str) -> String {
-    let part = format!("{BEGIN}\n{}\n{END}", text.trim());
-    let before = document.split_once(BEGIN).map(|(before, _)| before);
-    let after = document.split_once(END).map(|(_, after)| after);
-    match (before, after) {
-        (Some(before), Some(after)) => format!("{before}{part}{after}"),
-        (_, _) => format!("{}\n\n{part}\n", document.trim_end()),
-    }
-}
-
-/// The words of a command line without the folders of this machine.
-pub(crate) fn command_line(words: impl Iterator<Item = String>) -> String {
-    let words = words.map(|word| match word.rsplit_once('/') {
-        Some((folder, name)) if folder.starts_with('/') || folder.is_empty() => name.to_owned(),
-        Some(_) | None => word,
-    });
-    words.collect::<Vec<String>>().join(" ")
 }
 
 #[cfg(test)]
@@ -208,7 +229,8 @@ mod tests {
 
     fn section(ours: u64, theirs: u64) -> Section {
         Section {
-            title: "Writes".to_owned(),
+            group: Group::Writes,
+            run: Run::default(),
             outcomes: vec![
                 outcome(Role::Ours, "ours", ours),
                 outcome(Role::Beside, "ours in memory", 1),
@@ -266,17 +288,25 @@ mod tests {
     }
 
     #[test]
-    fn only_the_marked_part_of_a_document_is_replaced() {
-        let first = replace("# Title\n", "one");
-        let second = replace(&first, "two\n");
-        assert!(first.contains("# Title\n\n<!-- servers: begin -->\none\n<!--"));
-        assert_eq!(second, first.replace("one", "two"));
+    fn every_bar_is_told_with_what_it_was_held_against() {
+        let rows = section(2, 30).bars();
+        let row = "| Writes: create | 2.00 ms | 30.0 ms | 15.0 | 10 × | ✓ |";
+        assert_eq!(rows, [row]);
+        assert!(section(5, 30).bars()[0].ends_with("| **missed** |"));
+        let mut alone = section(5, 30);
+        alone.outcomes.truncate(1);
+        assert!(alone.bars()[0].ends_with("|  |  | 10 × | not measured |"));
     }
 
     #[test]
-    fn a_command_line_names_no_folder_of_this_machine() {
-        let words = ["bench", "--etcd", "/opt/bin/etcd", "docs/benchmarks.md"];
-        let line = command_line(words.iter().map(ToString::to_string));
-        assert_eq!(line, "bench --etcd etcd docs/benchmarks.md");
+    fn stores_are_compared_without_what_etcd_takes() {
+        let mut section = section(10, 30);
+        section.group = Group::Stores;
+        section.outcomes[2].findings.measures[0].store = Some(0.019);
+        let text = section.markdown();
+        assert!(
+            text.contains("| etcd : embedded |") && text.contains("| 1.10 |"),
+            "{text}"
+        );
     }
 }

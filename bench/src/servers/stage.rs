@@ -7,9 +7,11 @@ use tokio::time::sleep;
 
 use super::{
     contender::{Contender, Running},
-    measure::{Bar, Findings, Measure},
+    histogram::Histogram,
+    measure::{Bar, Findings, Measure, Unit},
     meter::Spent,
     objects::{self, Pods},
+    plot::{Across, Drawing, Point},
     sizes::Sizes,
 };
 
@@ -34,6 +36,15 @@ impl Stage<'_> {
         Ok(pods)
     }
 
+    /// Starts the server anew on an empty store; one that others have started stays as it is.
+    pub(crate) async fn restart_empty(&mut self) -> Result<()> {
+        if self.contender.is_given() {
+            return Ok(());
+        }
+        let fresh = self.contender.start().await?;
+        std::mem::replace(&mut self.running, fresh).stop().await
+    }
+
     /// Memory of the server and its store once it has come to rest.
     pub(crate) async fn resident(&self) -> Result<u64> {
         sleep(Duration::from_secs_f64(self.sizes.settle)).await;
@@ -43,6 +54,29 @@ impl Stage<'_> {
     /// Whether the server's processes are known, without which memory says nothing.
     pub(crate) fn sees_processes(&self) -> bool {
         self.running.resources().is_known()
+    }
+
+    /// Draws how long the slowest waited.
+    pub(crate) fn draw_latency(&mut self, panel: &str, latency: &Histogram) {
+        let parts = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
+        let points = parts.map(|part| Point {
+            drawing: Drawing::Latency,
+            panel: panel.to_owned(),
+            across: Across::Part(part),
+            seconds: latency.quantile(part).as_secs_f64(),
+        });
+        self.findings.points.extend(points);
+    }
+
+    /// Draws what one of something costs when this much is there.
+    pub(crate) fn draw_growth(&mut self, panel: &str, across: Across, cpu: Option<f64>) {
+        let point = cpu.map(|seconds| Point {
+            drawing: Drawing::Growth,
+            panel: panel.to_owned(),
+            across,
+            seconds,
+        });
+        self.findings.points.extend(point);
     }
 
     /// Tells a reader something that is no number.
@@ -57,9 +91,12 @@ impl Stage<'_> {
         spent: Spent,
         count: u64,
     ) -> Option<&mut Measure> {
-        let cpu = spent.server?.as_secs_f64() / count.max(1) as f64;
-        let each = Duration::from_secs_f64(cpu);
-        Some(self.findings.time(scenario, each))
+        let each = |cpu: Duration| cpu.as_secs_f64() / count.max(1) as f64;
+        let found = self
+            .findings
+            .add(scenario, each(spent.server?), Unit::Seconds);
+        found.store = spent.store.map(each);
+        Some(found)
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use tokio::time::Instant;
 
 use super::{
-    drive::{Limit, Load, drive},
+    drive::{Limit, Load, drive, drive_metered},
     measure::{Bar, Unit},
     meter::Meter,
     objects::{self, PODS},
@@ -19,7 +19,8 @@ const RELISTING: usize = 32;
 
 /// Lists at once.
 pub(crate) async fn measure_lists(stage: &mut Stage<'_>) -> Result<()> {
-    stage.fill(stage.sizes.objects).await?;
+    let objects = stage.sizes.objects_least();
+    stage.fill(objects).await?;
     let request = stage.running.endpoint.get(PODS);
     for count in stage.sizes.storms.clone() {
         let idle = match stage.sees_processes() {
@@ -28,15 +29,15 @@ pub(crate) async fn measure_lists(stage: &mut Stage<'_>) -> Result<()> {
         };
         let resources = stage.running.resources();
         resources.forget_peak()?;
-        let meter = Meter::start(&stage.running)?;
         let load = Load::closed(count, Limit::Turns(count as u64));
         let each = request.clone();
-        let driven = drive(&stage.running.endpoint, load, move |_, request| {
+        let driven = drive_metered(&stage.running, load, move |_, request| {
             request.clone_from(&each);
         });
-        let driven = driven.await?.clean()?;
-        let spent = meter.stop()?;
-        let name = format!("{count} lists of {} at once", stage.sizes.objects);
+        let (driven, meter) = driven.await?;
+        let (driven, spent) = (driven.clean()?, meter.stop()?);
+        let shown = Unit::Count.text(objects as f64);
+        let name = format!("{count} lists of {shown} at once");
         stage
             .findings
             .time(format!("{name}: until the last"), driven.elapsed);
@@ -65,7 +66,7 @@ pub(crate) async fn measure_resumes(stage: &mut Stage<'_>) -> Result<()> {
     });
     patched.await?.clean()?;
     stage.running.restart().await?;
-    let watchers = stage.sizes.watchers_max();
+    let watchers = stage.sizes.watches;
     let endpoint = stage.running.endpoint.clone();
     let tally = Tally::new(0);
     let mut open = Watches::new();
@@ -85,7 +86,8 @@ pub(crate) async fn measure_resumes(stage: &mut Stage<'_>) -> Result<()> {
         listed.await?.clean()?;
     }
     let (elapsed, spent) = (begun.elapsed(), meter.stop()?);
-    let name = format!("{watchers} watches resume after a restart");
+    let shown = Unit::Count.text(watchers as f64);
+    let name = format!("{shown} watches resume after a restart");
     stage
         .findings
         .time(format!("{name}: until all are at the present"), elapsed);

@@ -37,14 +37,17 @@ async fn a_quick_run_goes_through_every_scenario_and_writes_it_down() {
     server.shutdown().await;
     let text = std::fs::read_to_string(&file).unwrap();
     for group in Group::value_variants() {
-        let expected = *group != Group::Resumes;
+        let expected = !matches!(group, Group::Resumes | Group::Stores);
         let table = text.split_once(&format!("## {}\n", group.title()));
         let rows = table.map_or(0, |(_, table)| rows(table));
         assert_eq!(rows > 0, expected, "{rows} rows of {group:?}:\n{text}");
     }
     assert!(!text.contains(" came, "), "events were lost:\n{text}");
     assert!(text.contains("The peer is missing: it was not asked for."));
-    assert!(folder.path().join("benchmarks-growth.svg").exists());
+    for file in ["benchmarks-growth.svg", "benchmarks-latency.svg"] {
+        assert!(folder.path().join(file).exists(), "no {file}");
+        assert!(text.contains(&format!("({file})")), "no {file} in\n{text}");
+    }
 }
 
 /// Rows of the table that begins here, its head apart.

@@ -22,6 +22,25 @@ pub(crate) enum Trust {
     Anyone,
 }
 
+/// What is spoken over a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// One request after the other.
+    Http1,
+    /// Many at a time.
+    Http2,
+}
+
+impl Protocol {
+    /// As the handshake calls it.
+    fn name(self) -> &'static [u8] {
+        match self {
+            Self::Http1 => b"http/1.1",
+            Self::Http2 => b"h2",
+        }
+    }
+}
+
 /// A certificate to come with, and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -31,8 +50,12 @@ pub(crate) struct Identity {
     pub(crate) key: PathBuf,
 }
 
-/// What opens TLS connections on these terms.
-pub(crate) fn connector(trust: &Trust, identity: Option<&Identity>) -> Result<TlsConnector> {
+/// What opens TLS connections on these terms, to speak this protocol over them.
+pub(crate) fn connector(
+    trust: &Trust,
+    identity: Option<&Identity>,
+    protocol: Protocol,
+) -> Result<TlsConnector> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
@@ -50,7 +73,7 @@ pub(crate) fn connector(trust: &Trust, identity: Option<&Identity>) -> Result<Tl
         )?,
         None => config.with_no_client_auth(),
     };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![protocol.name().to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }
 

@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 use futures_util::{StreamExt, TryStreamExt, stream};
+use hyper::body::Incoming;
 use memchr::memmem;
 use tokio::{
     task::JoinSet,
@@ -21,6 +22,7 @@ use super::{
     endpoint::{Client, Endpoint},
     histogram::Histogram,
     http::Body,
+    http2,
     lines::Lines,
 };
 
@@ -30,6 +32,8 @@ const MARK_DIGITS: usize = 8;
 
 /// Watches that are opened at one time.
 const OPENING: usize = 32;
+/// Watches that share a connection of HTTP/2: as many as kube-apiserver allows.
+pub(crate) const STREAMS: usize = 100;
 /// How long no event may come before the rest counts as lost.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is looked whether all have come.
@@ -73,6 +77,12 @@ impl Tally {
             last_event: AtomicU64::new(0),
             latency: Histogram::default(),
         })
+    }
+
+    /// Counts events anew.
+    pub(crate) fn forget(&self) {
+        self.events.store(0, Ordering::Relaxed);
+        self.latency.take();
     }
 
     /// Notes that the write with this number is being sent, and returns its mark.
@@ -202,6 +212,26 @@ impl Watches {
         Ok(())
     }
 
+    /// Opens a watch for each path, over connections of HTTP/2 that [`STREAMS`] of them share.
+    pub(crate) async fn open_multiplexed(
+        &mut self,
+        endpoint: &Endpoint,
+        tally: &Arc<Tally>,
+        paths: impl Iterator<Item = String>,
+    ) -> Result<()> {
+        let paths: Vec<String> = paths.collect();
+        for paths in paths.chunks(STREAMS) {
+            let connection = endpoint.connect_multiplexed().await?;
+            for path in paths {
+                let answer = connection.get(path).await?;
+                ensure!(answer.status() == 200, "{path} got {}", answer.status());
+                let followed = follow_stream(answer.into_body(), Arc::clone(tally));
+                self.tasks.spawn(followed);
+            }
+        }
+        Ok(())
+    }
+
     /// Opens watches that nobody reads.
     pub(crate) async fn open_stalled(
         &mut self,
@@ -240,6 +270,15 @@ async fn follow(mut connection: Connection, mut body: Body, tally: Arc<Tally>) {
         if taken.await.is_err() {
             break;
         }
+    }
+    tally.ended.fetch_add(1, Ordering::Relaxed);
+}
+
+async fn follow_stream(mut body: Incoming, tally: Arc<Tally>) {
+    let mut lines = Lines::default();
+    while let Ok(Some(part)) = http2::next(&mut body).await {
+        let now = tally.nanoseconds();
+        lines.feed(&part, |event| tally.count(event, now));
     }
     tally.ended.fetch_add(1, Ordering::Relaxed);
 }
