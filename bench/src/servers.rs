@@ -59,6 +59,9 @@ pub(crate) struct Plan {
     /// The peer; looked for on the PATH when left out
     #[arg(long, value_name = "FILE")]
     kube_apiserver: Option<PathBuf>,
+    /// What to call the peer, when it does not know its own version
+    #[arg(long, value_name = "VERSION")]
+    kube_apiserver_version: Option<String>,
     /// The store of the peer, and one of ours; looked for on the PATH when left out
     #[arg(long, value_name = "FILE")]
     etcd: Option<PathBuf>,
@@ -107,7 +110,10 @@ pub(crate) async fn run(plan: &Plan) -> Result<()> {
     };
     limits::check(&sizes)?;
     let (entries, missing) = entry::entries(plan)?;
-    let run = Run::begin(programs(&entries).into_iter(), missing).await;
+    let mut run = Run::begin(programs(&entries).into_iter(), missing).await;
+    if let Some(version) = &plan.kube_apiserver_version {
+        run.call("kube-apiserver", version);
+    }
     let mut results = match &plan.write {
         Some(file) => Results::read(&file.with_extension("json"))?,
         None => Results::default(),

@@ -58,15 +58,15 @@ pub(crate) fn cost(sections: &[Section]) -> String {
 fn preface(results: &Results) -> String {
     let runs = || results.sections.iter().map(|section| &section.run);
     let commands = distinct(runs().map(|run| format!("cargo xtask bench {}", run.command)));
-    let each = |of: fn(&Run) -> &String| distinct(runs().map(of).cloned()).join("; ");
+    let each = |of: fn(&Run) -> String| distinct(runs().map(of)).join("; ");
     let mut text = format!("Made by\n\n```text\n{}\n```\n\n", commands.join("\n"));
     let _ = write!(
         text,
         "on {}: {}; load before it {}. {}.",
-        each(|run| &run.date),
-        each(|run| &run.machine),
-        each(|run| &run.load),
-        each(|run| &run.versions),
+        each(|run| run.date.clone()),
+        each(|run| run.machine.clone()),
+        each(|run| run.load.clone()),
+        each(Run::versions_text),
     );
     for note in distinct(runs().flat_map(|run| run.missing.iter().cloned())) {
         let _ = write!(text, " {note}");

@@ -17,8 +17,8 @@ pub(crate) struct Run {
     pub(crate) machine: String,
     /// How busy the cores were before it began.
     pub(crate) load: String,
-    /// What ran, as each says of itself.
-    pub(crate) versions: String,
+    /// What ran, and what each says of its version.
+    pub(crate) versions: Vec<(String, String)>,
     /// Who could not be measured, each a sentence.
     pub(crate) missing: Vec<String>,
 }
@@ -42,6 +42,22 @@ impl Run {
             missing,
         }
     }
+
+    /// Corrects what a program says of its version.
+    pub(crate) fn call(&mut self, program: &str, version: &str) {
+        for (name, says) in &mut self.versions {
+            if name == program {
+                version.clone_into(says);
+            }
+        }
+    }
+
+    /// The programs with their versions, for people.
+    pub(crate) fn versions_text(&self) -> String {
+        let each = self.versions.iter();
+        let each = each.map(|(name, version)| format!("{name} {version}"));
+        each.collect::<Vec<String>>().join(", ")
+    }
 }
 
 fn read(file: &str) -> String {
@@ -59,7 +75,7 @@ fn machine() -> String {
     format!("{cores} cores ({processor}), {gigabytes} GiB, Linux {kernel}")
 }
 
-async fn versions(programs: impl Iterator<Item = &Path>) -> String {
+async fn versions(programs: impl Iterator<Item = &Path>) -> Vec<(String, String)> {
     let mut versions = Vec::new();
     for program in programs {
         let name = program.file_name().unwrap_or_default();
@@ -67,9 +83,10 @@ async fn versions(programs: impl Iterator<Item = &Path>) -> String {
         let version = program::version(program).await;
         let version = version.trim_start_matches(&name).trim();
         let version = version.trim_start_matches("version").trim();
-        versions.push(format!("{name} {version}"));
+        let version = version.trim_start_matches("Kubernetes v").to_owned();
+        versions.push((name, version));
     }
-    versions.join(", ")
+    versions
 }
 
 /// The words of a command line without the folders of this machine.

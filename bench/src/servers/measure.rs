@@ -124,8 +124,8 @@ impl Measure {
     pub(crate) fn text(&self) -> String {
         let text = self.unit.text(self.value);
         match self.store {
-            Some(store) => format!("{text} (etcd {})", self.unit.text(store)),
-            None => text,
+            Some(store) if store > 0.0 => format!("{text} (etcd {})", self.unit.text(store)),
+            Some(_) | None => text,
         }
     }
 
