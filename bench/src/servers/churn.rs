@@ -74,7 +74,8 @@ async fn churn(stage: &mut Stage<'_>, connections: usize) -> Result<()> {
     }
     if let Some(refusal) = &driven.refusal {
         stage.note(format!(
-            "{name}: the first write that failed got `{refusal}`"
+            "{name}: the first write that failed got `{}`",
+            refusal.trim()
         ));
     }
     if tally.ended() > 0 {

@@ -10,7 +10,7 @@ const PANEL_WIDTH: f64 = 300.0;
 const PANEL_HEIGHT: f64 = 200.0;
 const LEGEND_HEIGHT: f64 = 30.0;
 const LEFT: f64 = 62.0;
-const RIGHT: f64 = 18.0;
+const RIGHT: f64 = 30.0;
 const TOP: f64 = 28.0;
 const BOTTOM: f64 = 46.0;
 /// Panels that stand beside each other.

@@ -22,15 +22,18 @@ use super::{
 const GETTING: usize = 64;
 /// Each list is made this often at the least.
 const LISTS_MIN: u64 = 3;
-/// How much dearer an object may be in ten times as many pages for the cost to count as linear.
-const LINEAR_MAX: f64 = 1.25;
+/// How much dearer an object may be among ten times as many for the cost to count as linear: as many
+/// fit into no processor's cache.
+const LINEAR_MAX: f64 = 1.5;
 
 /// Lists that were made one after the other.
-struct Listed {
-    lists: u64,
+pub(crate) struct Listed {
+    /// How many.
+    pub(crate) lists: u64,
     /// Of one list.
     bytes: u64,
-    spent: Spent,
+    /// What all of them took.
+    pub(crate) spent: Spent,
 }
 
 /// Measures, at a tenth of the first size only what is drawn.
@@ -159,7 +162,7 @@ pub(crate) async fn gets(stage: &mut Stage<'_>, pods: &Pods, objects: u64) -> Re
 }
 
 /// Makes the same list over one connection, for as long as a load goes on.
-async fn list(stage: &Stage<'_>, path: &str) -> Result<Listed> {
+pub(crate) async fn list(stage: &Stage<'_>, path: &str) -> Result<Listed> {
     let endpoint = &stage.running.endpoint;
     let mut connection = endpoint.connect(Client::Reading).await?;
     let request = endpoint.get(path);
@@ -184,7 +187,7 @@ async fn pages(stage: &Stage<'_>) -> Result<Listed> {
     let mut connection = endpoint.connect(Client::Reading).await?;
     let meter = Meter::start(&stage.running)?;
     let (begun, mut lists, mut bytes) = (Instant::now(), 0, 0);
-    while lists == 0 || begun.elapsed() < stage.sizes.time() {
+    while lists < LISTS_MIN || begun.elapsed() < stage.sizes.time() {
         let mut path = Some(format!("{PODS}?limit=500"));
         bytes = 0;
         while let Some(next) = path {

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{
     drive::{Driven, Limit, Load, Pace, drive, drive_metered},
     endpoint::Content,
     measure::Unit,
-    meter::Spent,
     objects::{self, COLLECTION},
+    reads,
     stage::Stage,
 };
 
@@ -39,16 +39,18 @@ pub(crate) async fn measure(stage: &mut Stage<'_>) -> Result<()> {
     stage.cpu(format!("{created}: CPU each"), meter.stop()?, count);
     let name = format!("list of {shown} by a label that none has");
     let path = "/api/v1/configmaps?labelSelector=group%3Dnone";
-    let (driven, spent) = lists(stage, path).await.context("the lists")?;
+    let driven = one_by_one(stage, path).await?;
     let found = &mut stage.findings;
     found.time(format!("{name}: p50"), driven.latency.quantile(0.5));
     found.time(format!("{name}: p99"), driven.latency.quantile(0.99));
-    stage.cpu(format!("{name}: CPU each"), spent, driven.granted);
+    let listed = reads::list(stage, path).await?;
+    let name = format!("{name}: CPU each");
+    stage.cpu(name, listed.spent, listed.lists);
     Ok(())
 }
 
 /// A list each second; the first one may have to make what the others find and does not count.
-async fn lists(stage: &Stage<'_>, path: &str) -> Result<(Driven, Spent)> {
+async fn one_by_one(stage: &Stage<'_>, path: &str) -> Result<Driven> {
     let endpoint = &stage.running.endpoint;
     let request = endpoint.get(path);
     let first = request.clone();
@@ -60,7 +62,6 @@ async fn lists(stage: &Stage<'_>, path: &str) -> Result<(Driven, Spent)> {
         pace: Pace::PerSecond(LISTS_MAX / seconds),
         ..Load::closed(1, Limit::Time(Duration::from_secs_f64(seconds)))
     };
-    let write = move |_, output: &mut Vec<u8>| output.clone_from(&request);
-    let (driven, meter) = drive_metered(&stage.running, load, write).await?;
-    Ok((driven.clean()?, meter.stop()?))
+    let driven = drive(endpoint, load, move |_, output| output.clone_from(&request));
+    driven.await?.clean()
 }
