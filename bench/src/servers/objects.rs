@@ -236,6 +236,9 @@ mod tests {
 
     #[test]
     fn the_pod_whose_instructions_are_counted_is_the_one_that_is_measured() {
-        assert_eq!(pod(4_000), include_str!("../../pod.json").trim_end());
+        let mut counted: Value = serde_json::from_str(include_str!("../../pod.json")).unwrap();
+        let text = &mut counted["metadata"]["annotations"]["bench/padding"];
+        *text = json!(padding(text.as_str().unwrap().len()));
+        assert_eq!(pod(4_000, VARIABLES), counted.to_string());
     }
 }
