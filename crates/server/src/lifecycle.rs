@@ -61,12 +61,12 @@ pub(crate) type DrainWait = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub(crate) struct DrainSignal(watch::Receiver<Phase>);
 
 impl DrainSignal {
-    /// Whether draining has begun. Costs no more than a glance while nothing changes.
-    pub(crate) fn is_draining(&mut self) -> bool {
+    /// The phase, if it has changed since this was last asked. Costs a glance while it does not.
+    pub(crate) fn news(&mut self) -> Option<Phase> {
         match self.0.has_changed() {
-            Ok(false) => false,
-            Ok(true) => *self.0.borrow_and_update() == Phase::Draining,
-            Err(_) => true,
+            Ok(false) => None,
+            Ok(true) => Some(*self.0.borrow_and_update()),
+            Err(_) => Some(Phase::Draining),
         }
     }
 
@@ -91,12 +91,14 @@ mod tests {
     async fn a_phase_never_goes_back() {
         let lifecycle = Lifecycle::default();
         let mut signal = lifecycle.drain_signal();
-        assert!(!signal.is_draining());
+        assert_eq!(signal.news(), Some(Phase::Starting));
+        assert_eq!(signal.news(), None);
         lifecycle.advance(Phase::Draining);
         lifecycle.advance(Phase::Serving);
         assert_eq!(lifecycle.phase(), Phase::Draining);
-        assert!(signal.is_draining());
-        assert!(lifecycle.drain_signal().is_draining(), "made too late");
+        assert_eq!(signal.news(), Some(Phase::Draining));
+        assert_eq!(signal.news(), None);
+        assert_eq!(lifecycle.drain_signal().news(), Some(Phase::Draining));
         signal.wait().await;
         signal.draining().await;
     }

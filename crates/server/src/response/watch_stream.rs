@@ -3,7 +3,12 @@
 //! First the state, where it was asked for, straight from a snapshot; then events as they come;
 //! bookmarks in between and at the end. Frames that are ready together leave together.
 
-use std::{pin::Pin, time::Duration};
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use listwatch_api::{EventType, Status};
@@ -17,7 +22,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    lifecycle::{DrainSignal, DrainWait},
+    lifecycle::{DrainSignal, DrainWait, Phase},
     metrics::WatchMetrics,
     watch_cache::{
         EncodingId, Interest, Snapshot, WatchBatch, WatchError, WatchEvent, Watcher,
@@ -84,10 +89,7 @@ pub(crate) struct WatchStream {
     interest: Interest,
     stage: Stage,
     watcher: Watcher,
-    signal: DrainSignal,
-    draining: DrainWait,
-    /// Wakes the stream at the next bookmark, or at its end.
-    alarm: Pin<Box<Sleep>>,
+    interruptions: Interruptions,
     metrics: WatchMetrics,
     columns: ColumnDefinitions,
     /// The revision that the client was last told of by a bookmark, or began at.
@@ -131,9 +133,7 @@ impl WatchStream {
             interest,
             stage,
             watcher,
-            draining: signal.wait(),
-            signal,
-            alarm: Box::pin(sleep_until(wakes_at)),
+            interruptions: Interruptions::new(signal, wakes_at),
             metrics,
             columns,
             told,
@@ -210,25 +210,16 @@ impl WatchStream {
     /// Waits for events, for the time to send a bookmark, or for the end.
     async fn live(&mut self) -> Option<Piece> {
         loop {
-            // What is due comes before events that do not end.
-            let due = self.due();
-            let woken = match due {
-                Some(woken) => woken,
-                None => tokio::select! {
-                    biased;
-                    batch = self.watcher.next(CHUNK_BYTES) => Woken::Events(batch),
-                    () = &mut self.draining => Woken::End,
-                    () = self.alarm.as_mut() => Woken::Time,
-                },
-            };
-            let frames = match woken {
+            let frames = match self.woken().await {
                 Woken::Events(Ok(batch)) => {
                     let last = batch.events.last().map(|event| event.event.revision());
                     self.sent = last.unwrap_or(self.sent);
                     self.event_frames(&batch)
                 }
                 Woken::Events(Err(error)) => Some(self.failed(&error)),
-                Woken::Time if self.alarm.deadline() < self.plan.deadline => self.due_bookmark(),
+                Woken::Time if self.interruptions.next_at() < self.plan.deadline => {
+                    self.due_bookmark()
+                }
                 Woken::Time | Woken::End => return self.last_bookmark(),
             };
             if frames.is_some() {
@@ -237,12 +228,19 @@ impl WatchStream {
         }
     }
 
-    /// What must not wait for the watcher to be silent.
-    fn due(&mut self) -> Option<Woken> {
-        if self.signal.is_draining() {
-            return Some(Woken::End);
-        }
-        (Instant::now() >= self.alarm.deadline()).then_some(Woken::Time)
+    async fn woken(&mut self) -> Woken {
+        let mut events = pin!(self.watcher.next(CHUNK_BYTES));
+        poll_fn(|context| {
+            // They do not wait for a watcher that is never silent.
+            if let Some(due) = self.interruptions.due() {
+                return Poll::Ready(due);
+            }
+            match events.as_mut().poll(context) {
+                Poll::Ready(batch) => Poll::Ready(Woken::Events(batch)),
+                Poll::Pending => self.interruptions.poll(context),
+            }
+        })
+        .await
     }
 
     /// The frames of events, shared with every other watch that wants the same.
@@ -293,7 +291,7 @@ impl WatchStream {
     fn due_bookmark(&mut self) -> Option<Piece> {
         let next_bookmark = Instant::now() + self.plan.bookmark_interval;
         let wakes_at = self.plan.wakes_at(next_bookmark);
-        self.alarm.as_mut().reset(wakes_at);
+        self.interruptions.postpone(wakes_at);
         let position = self.watcher.position();
         let tells_nothing = position <= self.told || position < self.sent;
         if self.plan.bookmarks == Bookmarks::Off || tells_nothing {
@@ -334,6 +332,69 @@ impl WatchStream {
     }
 }
 
+/// What a stream does whether or not there are events.
+struct Interruptions {
+    signal: DrainSignal,
+    draining: DrainWait,
+    /// Wakes the stream at the next bookmark, or at its end.
+    alarm: Pin<Box<Sleep>>,
+    /// Who is woken by both. While that stays the same they need not be told again.
+    woken: Option<Waker>,
+}
+
+impl Interruptions {
+    fn new(signal: DrainSignal, at: Instant) -> Self {
+        Self {
+            draining: signal.wait(),
+            signal,
+            alarm: Box::pin(sleep_until(at)),
+            woken: None,
+        }
+    }
+
+    /// When the next comes by itself.
+    fn next_at(&self) -> Instant {
+        self.alarm.deadline()
+    }
+
+    fn postpone(&mut self, at: Instant) {
+        self.alarm.as_mut().reset(at);
+        self.woken = None;
+    }
+
+    /// What has come.
+    fn due(&mut self) -> Option<Woken> {
+        match self.signal.news() {
+            Some(Phase::Draining) => return Some(Woken::End),
+            // Its wait was woken for this and must go on.
+            Some(_) => self.woken = None,
+            None => {}
+        }
+        (Instant::now() >= self.next_at()).then_some(Woken::Time)
+    }
+
+    /// Waits for what has not come.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Woken> {
+        let waker = context.waker();
+        if self
+            .woken
+            .as_ref()
+            .is_some_and(|woken| woken.will_wake(waker))
+        {
+            return Poll::Pending;
+        }
+        self.woken = None;
+        if self.draining.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Woken::End);
+        }
+        if self.alarm.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Woken::Time);
+        }
+        self.woken = Some(waker.clone());
+        Poll::Pending
+    }
+}
+
 enum Woken {
     Events(Result<WatchBatch, WatchError>),
     Time,
@@ -344,4 +405,44 @@ enum Woken {
 pub(crate) fn error_frame(status: &Status) -> Bytes {
     let status = serde_json::to_string(status).expect("a Status is JSON");
     format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lifecycle::Lifecycle;
+
+    const LATER: Duration = Duration::from_secs(60);
+
+    /// Waits in a task of its own for what interrupts a stream.
+    fn waiting(lifecycle: &Lifecycle) -> tokio::task::JoinHandle<Woken> {
+        let signal = lifecycle.drain_signal();
+        let mut interruptions = Interruptions::new(signal, Instant::now() + LATER);
+        tokio::spawn(async move {
+            let wait = poll_fn(|context| match interruptions.due() {
+                Some(due) => Poll::Ready(due),
+                None => interruptions.poll(context),
+            });
+            wait.await
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_hears_of_its_end_also_after_another_phase() {
+        let lifecycle = Lifecycle::default();
+        let waiting = waiting(&lifecycle);
+        for phase in [Phase::Serving, Phase::Draining] {
+            tokio::task::yield_now().await;
+            lifecycle.advance(phase);
+        }
+        assert!(matches!(waiting.await, Ok(Woken::End)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_without_events_is_woken_at_its_time() {
+        let (lifecycle, begun) = (Lifecycle::default(), Instant::now());
+        let waiting = waiting(&lifecycle);
+        assert!(matches!(waiting.await, Ok(Woken::Time)));
+        assert!(begun.elapsed() >= LATER && begun.elapsed() < LATER * 2);
+    }
 }
