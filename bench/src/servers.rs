@@ -82,8 +82,8 @@ pub(crate) struct Plan {
     /// Measures only these groups of scenarios; all take about 40 minutes on two cores
     #[arg(long, value_delimiter = ',')]
     only: Vec<Group>,
-    /// Writes the tables into this document and the drawings beside it; groups that are not measured
-    /// now stay as they are there
+    /// Writes the tables into this document and the drawings beside it; groups that are not
+    /// measured now stay as they are there
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
     /// As little as possible, to see that everything works

@@ -45,7 +45,7 @@ pub(crate) fn write(results: &Results, file: &Path) -> Result<()> {
 pub(crate) fn cost(sections: &[Section]) -> String {
     let mut text = String::from(
         "## What the runs took\n\n\
-         | group | server | took | CPU, server and store | CPU, etcd alone | CPU, load generator |\n\
+         | group | server | took | CPU, server and store | CPU, etcd | CPU, load generator |\n\
          |---|---|---|---|---|---|\n",
     );
     for row in sections.iter().flat_map(Section::cost) {

@@ -48,7 +48,7 @@ pub(crate) fn start(file: &Path, etcd: &str, folder: &Path) -> Result<(Program, 
     Ok((program, endpoint.with_token(TOKEN)))
 }
 
-/// Defaults, but for what it does not start without and an admission that asks for a service account.
+/// Defaults, but for what it does not start without and the admission of service accounts.
 const SETTINGS: [&str; 4] = [
     "--service-account-issuer=https://kubernetes.default.svc",
     "--service-cluster-ip-range=10.0.0.0/24",

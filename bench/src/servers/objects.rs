@@ -45,8 +45,8 @@ impl Pods {
         }
     }
 
-    /// Pods of many sizes, from an eighth less than this to seven eighths more, each as often as the
-    /// other. They have few fields, so that a server adds less to them.
+    /// Pods of many sizes, from an eighth less than this to seven eighths more, each as often as
+    /// the other. They have few fields, so that a server adds less to them.
     pub(crate) fn of_many_sizes(endpoint: &Endpoint, bytes: usize) -> Self {
         let size = |index| bytes - bytes / 8 + bytes * index / (SIZES - 1);
         let bodies = (0..SIZES).map(|index| pod(size(index), VARIABLES_FEW));

@@ -1,4 +1,4 @@
-//! What people would rather look at than read: panels with logarithmic axes, fit for light and dark.
+//! What people would rather look at than read: panels with logarithmic axes, in light and dark.
 
 use std::fmt::Write;
 

@@ -22,8 +22,8 @@ use super::{
 const GETTING: usize = 64;
 /// Each list is made this often at the least.
 const LISTS_MIN: u64 = 3;
-/// How much dearer an object may be among ten times as many for the cost to count as linear: as many
-/// fit into no processor's cache.
+/// How much dearer an object may be among ten times as many for the cost to count as linear: as
+/// many fit into no processor's cache.
 const LINEAR_MAX: f64 = 1.5;
 
 /// Lists that were made one after the other.

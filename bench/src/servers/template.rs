@@ -1,8 +1,8 @@
 //! Requests that differ only in numbers: rendered once, then copied and overwritten.
 //!
 //! `#NUMBER#` is the object's number, `#GROUP##` that number modulo 100, `#REPEAT#` how often the
-//! request has been sent. All become eight digits, so the length never changes. A row of `~` becomes
-//! text that no other object has.
+//! request has been sent. All become eight digits, so the length never changes. A row of `~`
+//! becomes text that no other object has.
 
 use std::sync::LazyLock;
 
