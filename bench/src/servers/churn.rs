@@ -34,11 +34,9 @@ async fn churn(stage: &mut Stage<'_>, connections: usize) -> Result<()> {
     let endpoint = stage.running.endpoint.clone();
     let objects = stage.sizes.churn;
     let tally = Tally::new(objects * STEPS);
-    let version = objects::resource_version(&endpoint, COLLECTION).await?;
     let mut open = Watches::new();
-    let path = format!("{COLLECTION}?watch=1&resourceVersion={version}");
-    let paths = (0..WATCHES).map(|_| path.clone());
-    open.open(&endpoint, &tally, paths).await?;
+    open.open_resuming(&endpoint, &tally, (WATCHES, COLLECTION))
+        .await?;
     let load = Load {
         steps: STEPS,
         ..Load::closed(connections, Limit::Turns(objects))
@@ -80,7 +78,7 @@ async fn churn(stage: &mut Stage<'_>, connections: usize) -> Result<()> {
     }
     if tally.ended() > 0 {
         stage.note(format!(
-            "{name}: the server ended {} watches",
+            "{name}: the server ended {} watches, which went on where they were",
             tally.ended()
         ));
     }

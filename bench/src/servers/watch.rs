@@ -24,6 +24,7 @@ use super::{
     http::Body,
     http2,
     lines::Lines,
+    objects,
 };
 
 /// What stands before the number of a write in the object that it wrote.
@@ -146,7 +147,7 @@ impl Tally {
             self.bookmarks.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        if event.starts_with(br#"{"type":"ERROR""#) {
+        if is_error(event) {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -203,8 +204,10 @@ impl Watches {
             .buffer_unordered(OPENING);
         while let Some((connection, body, status)) = opened.try_next().await? {
             if status == 200 {
-                self.tasks
-                    .spawn(follow(connection, body, Arc::clone(tally)));
+                let tally = Arc::clone(tally);
+                self.tasks.spawn(async move {
+                    follow(connection, body, tally).await;
+                });
             } else {
                 tally.refused.fetch_add(1, Ordering::Relaxed);
             }
@@ -228,6 +231,32 @@ impl Watches {
                 let followed = follow_stream(answer.into_body(), Arc::clone(tally));
                 self.tasks.spawn(followed);
             }
+        }
+        Ok(())
+    }
+
+    /// Opens watches of a collection that go on where they were when the server ends them, as the
+    /// clients of controllers do.
+    pub(crate) async fn open_resuming(
+        &mut self,
+        endpoint: &Endpoint,
+        tally: &Arc<Tally>,
+        (count, collection): (u64, &'static str),
+    ) -> Result<()> {
+        let version = objects::resource_version(endpoint, collection).await?;
+        for _ in 0..count {
+            let path = watch_path(collection, &version);
+            let (connection, body, status) = begin(endpoint, path, Client::Reading).await?;
+            ensure!(status == 200, "{collection} was answered with {status}");
+            let (endpoint, tally) = (endpoint.clone(), Arc::clone(tally));
+            let mut version = version.clone();
+            self.tasks.spawn(async move {
+                let mut open = Some((connection, body));
+                while let Some((connection, body)) = open {
+                    let last = follow(connection, body, Arc::clone(&tally)).await;
+                    open = resume(&endpoint, collection, (&last, &mut version)).await;
+                }
+            });
         }
         Ok(())
     }
@@ -259,19 +288,65 @@ async fn begin(
     Ok((connection, head.body, head.status))
 }
 
-async fn follow(mut connection: Connection, mut body: Body, tally: Arc<Tally>) {
+fn watch_path(collection: &str, version: &str) -> String {
+    format!("{collection}?watch=1&resourceVersion={version}")
+}
+
+/// Opens a watch again behind the last event that it saw, or where everything is now if that is
+/// forgotten. `None` when the server is gone.
+async fn resume(
+    endpoint: &Endpoint,
+    collection: &str,
+    (last, version): (&[u8], &mut String),
+) -> Option<(Connection, Body)> {
+    if let Some(seen) = version_in(last) {
+        *version = seen.to_owned();
+    }
+    if !is_error(last) {
+        let path = watch_path(collection, version);
+        let (connection, body, status) = begin(endpoint, path, Client::Reading).await.ok()?;
+        if status == 200 {
+            return Some((connection, body));
+        }
+    }
+    *version = objects::resource_version(endpoint, collection).await.ok()?;
+    let path = watch_path(collection, version);
+    let (connection, body, status) = begin(endpoint, path, Client::Reading).await.ok()?;
+    (status == 200).then_some((connection, body))
+}
+
+/// The resourceVersion of the object in an event.
+fn version_in(event: &[u8]) -> Option<&str> {
+    const BEFORE: &[u8] = br#""resourceVersion":""#;
+    let rest = event.get(memmem::find(event, BEFORE)? + BEFORE.len()..)?;
+    let end = memchr::memchr(b'"', rest)?;
+    std::str::from_utf8(&rest[..end]).ok()
+}
+
+fn is_error(event: &[u8]) -> bool {
+    event.starts_with(br#"{"type":"ERROR""#)
+}
+
+/// Counts events until the watch ends; returns the last of them.
+async fn follow(mut connection: Connection, mut body: Body, tally: Arc<Tally>) -> Vec<u8> {
+    let mut last = Vec::new();
     let mut lines = Lines::default();
     while !body.is_done() {
         let mut now = None;
         let taken = connection.take(&mut body, |part| {
             let now = *now.get_or_insert_with(|| tally.nanoseconds());
-            lines.feed(part, |event| tally.count(event, now));
+            lines.feed(part, |event| {
+                tally.count(event, now);
+                last.clear();
+                last.extend_from_slice(event);
+            });
         });
         if taken.await.is_err() {
             break;
         }
     }
     tally.ended.fetch_add(1, Ordering::Relaxed);
+    last
 }
 
 async fn follow_stream(mut body: Incoming, tally: Arc<Tally>) {
@@ -312,6 +387,16 @@ mod tests {
         count(event("MODIFIED", mark - 1));
         let counts = (tally.events(), tally.bookmarks(), tally.refused());
         assert_eq!(counts, (3, 1, 1));
+    }
+
+    #[test]
+    fn a_watch_goes_on_behind_its_last_event() {
+        let event = br#"{"type":"ADDED","object":{"metadata":{"resourceVersion":"42"}}}"#;
+        assert_eq!(version_in(event), Some("42"));
+        assert_eq!(
+            version_in(br#"{"type":"ERROR","object":{"metadata":{}}}"#),
+            None
+        );
     }
 
     #[test]
