@@ -136,17 +136,16 @@ impl Group {
 }
 
 const START_NOTE: &str = "\
-Memory per object is read after creates alone: history then holds no object that is not there, and \
-what it holds beside them is counted. *many sizes* are spread evenly, so that no class of sizes of \
-an allocator makes luck; their padding is random. Starting with objects there means the store too, \
-after both were killed.";
+Memory per object is what a further one takes when as many are there, after creates alone: history \
+then holds no object that is not there, and what it holds beside them is counted. *many sizes* are \
+spread evenly, so that no class of sizes of an allocator makes luck; their padding is random. \
+Starting with objects there means the store too, after both were killed.";
 
 const CHURN_NOTE: &str = "\
 25 watches, and ConfigMaps that are each created, updated twice and deleted over one of the \
 connections. The lag is from a write being sent to its event being read; *delivered* is of the \
-writes that were granted. A watch that the server ends is not opened again, as a client \
-would: where that happened, events in a second say little, and 25 times the writes in a second are \
-the most that its watches could have seen.";
+writes that were granted. A watch that the server ends is opened again where it was, as clients do \
+it, and where everything is when the server has forgotten that.";
 
 const HTTP2_NOTE: &str = "\
 100 watches share a connection. Over TLS for kube-apiserver, by prior knowledge for ours.";
