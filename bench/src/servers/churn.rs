@@ -66,7 +66,7 @@ async fn churn(stage: &mut Stage<'_>, connections: usize) -> Result<()> {
     {
         match measure.unit {
             Unit::Count => measure.bar(Bar::Below(1.0)),
-            Unit::Percent => measure.bar(Bar::Above(99.999)),
+            Unit::Percent => measure.bar(Bar::AtLeast(100.0)),
             _ => {}
         }
     }

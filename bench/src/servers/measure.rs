@@ -52,7 +52,7 @@ pub(crate) enum Bar {
     /// At most this, in the measure's own unit.
     Below(f64),
     /// At least this, in the measure's own unit.
-    Above(f64),
+    AtLeast(f64),
 }
 
 /// What a group of scenarios has found on one server.
@@ -136,7 +136,7 @@ impl Measure {
             Some(Bar::Better(times)) => format!("{times} ×"),
             Some(Bar::Within(times)) => format!("< {times}"),
             Some(Bar::Below(value)) => format!("< {}", self.unit.text(value)),
-            Some(Bar::Above(value)) => format!("> {}", self.unit.text(value)),
+            Some(Bar::AtLeast(value)) => format!("≥ {}", self.unit.text(value)),
         }
     }
 
@@ -146,7 +146,7 @@ impl Measure {
             Bar::Better(times) => Some(self.times_better(peer?)? >= times),
             Bar::Within(times) => Some(self.dearer_alone(peer?)? < times),
             Bar::Below(value) => Some(self.value < value),
-            Bar::Above(value) => Some(self.value > value),
+            Bar::AtLeast(value) => Some(self.value >= value),
         }
     }
 }

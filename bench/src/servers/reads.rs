@@ -107,7 +107,7 @@ pub(crate) async fn lists(stage: &mut Stage<'_>, size: u64) -> Result<Option<f64
     let bytes = format!("{name}: bytes");
     let found = stage.findings.add(bytes, rate, Unit::BytesPerSecond);
     if is_first {
-        found.bar(Bar::Above(1e9));
+        found.bar(Bar::AtLeast(1e9));
     }
     let any = list(stage, &format!("{PODS}?resourceVersion=0")).await?;
     note(stage, &format!("{name}, resourceVersion=0"), &any);
