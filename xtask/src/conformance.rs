@@ -163,7 +163,7 @@ pub(crate) fn check(client: &Client) -> Result<Outcome> {
 }
 
 /// Builds the server that all clients talk to.
-pub(crate) fn build_server() -> Result<Outcome> {
+fn build_server() -> Result<Outcome> {
     let mut command = Command::new("cargo");
     command
         .args(["build", "--package", "listwatch-cli"])

@@ -206,7 +206,7 @@ impl Watches {
             if status == 200 {
                 let tally = Arc::clone(tally);
                 self.tasks.spawn(async move {
-                    follow(connection, body, tally).await;
+                    follow(connection, body, &tally, |_| {}).await;
                 });
             } else {
                 tally.refused.fetch_add(1, Ordering::Relaxed);
@@ -253,7 +253,12 @@ impl Watches {
             self.tasks.spawn(async move {
                 let mut open = Some((connection, body));
                 while let Some((connection, body)) = open {
-                    let last = follow(connection, body, Arc::clone(&tally)).await;
+                    let mut last = Vec::new();
+                    let keep = |event: &[u8]| {
+                        last.clear();
+                        last.extend_from_slice(event);
+                    };
+                    follow(connection, body, &tally, keep).await;
                     open = resume(&endpoint, collection, (&last, &mut version)).await;
                 }
             });
@@ -327,9 +332,13 @@ fn is_error(event: &[u8]) -> bool {
     event.starts_with(br#"{"type":"ERROR""#)
 }
 
-/// Counts events until the watch ends; returns the last of them.
-async fn follow(mut connection: Connection, mut body: Body, tally: Arc<Tally>) -> Vec<u8> {
-    let mut last = Vec::new();
+/// Counts events until the watch ends.
+async fn follow(
+    mut connection: Connection,
+    mut body: Body,
+    tally: &Tally,
+    mut seen: impl FnMut(&[u8]),
+) {
     let mut lines = Lines::default();
     while !body.is_done() {
         let mut now = None;
@@ -337,8 +346,7 @@ async fn follow(mut connection: Connection, mut body: Body, tally: Arc<Tally>) -
             let now = *now.get_or_insert_with(|| tally.nanoseconds());
             lines.feed(part, |event| {
                 tally.count(event, now);
-                last.clear();
-                last.extend_from_slice(event);
+                seen(event);
             });
         });
         if taken.await.is_err() {
@@ -346,7 +354,6 @@ async fn follow(mut connection: Connection, mut body: Body, tally: Arc<Tally>) -
         }
     }
     tally.ended.fetch_add(1, Ordering::Relaxed);
-    last
 }
 
 async fn follow_stream(mut body: Incoming, tally: Arc<Tally>) {

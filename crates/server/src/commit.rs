@@ -29,6 +29,7 @@ use crate::{admission::Home, watch_cache::KindCache};
 
 pub(crate) use deletion::{
     Deletion, decide as decide_deletion, is_complete as deletion_is_complete,
+    looks_beyond_metadata as deletion_looks_beyond_metadata,
 };
 pub(crate) use key_layout::object_key;
 pub(crate) use managed_fields::{

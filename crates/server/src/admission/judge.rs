@@ -8,27 +8,26 @@ use serde_json::Value;
 
 use crate::{commit::metadata_text, registry::Definition};
 
-/// Whether rules of this kind, here or for its deletion, look at more than the metadata.
+/// What may be wrong with an object of one kind beyond its metadata.
+type Rule = fn(&Value) -> Vec<FieldError>;
+
+/// Whether the rules of this kind look at more than the metadata.
 pub(crate) fn looks_beyond_metadata(definition: &Definition) -> bool {
-    matches!(
-        (&*definition.group, &*definition.resource),
-        ("", "namespaces")
-            | ("apiregistration.k8s.io", "apiservices")
-            | (
-                "flowcontrol.apiserver.k8s.io",
-                "prioritylevelconfigurations"
-            )
-    )
+    rule_of(definition).is_some()
 }
 
 /// What is wrong with an object beyond its metadata.
 pub(crate) fn judge(definition: &Definition, object: &Value) -> Vec<FieldError> {
+    rule_of(definition).map_or_else(Vec::new, |rule| rule(object))
+}
+
+fn rule_of(definition: &Definition) -> Option<Rule> {
     match (&*definition.group, &*definition.resource) {
-        ("apiregistration.k8s.io", "apiservices") => judge_api_service(object),
+        ("apiregistration.k8s.io", "apiservices") => Some(judge_api_service),
         ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations") => {
-            judge_priority_level(&object["spec"])
+            Some(judge_priority_level)
         }
-        _ => Vec::new(),
+        _ => None,
     }
 }
 
@@ -46,8 +45,8 @@ fn judge_api_service(object: &Value) -> Vec<FieldError> {
 }
 
 /// A limited priority level has limits, and no other has.
-fn judge_priority_level(spec: &Value) -> Vec<FieldError> {
-    let field = FieldPath::new("spec");
+fn judge_priority_level(object: &Value) -> Vec<FieldError> {
+    let (field, spec) = (FieldPath::new("spec"), &object["spec"]);
     let limits = &spec["limited"];
     match spec["type"].as_str().unwrap_or_default() {
         "" => vec![FieldError::required(&field.child("type"), "")],
@@ -100,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_priority_level_is_limited_or_exempt() {
-        let judged = |spec| verdict(&judge_priority_level(&spec));
+        let judged = |spec: Value| verdict(&judge_priority_level(&json!({"spec": spec})));
         assert_eq!(judged(json!({"type": "Exempt"})), "[]");
         assert_eq!(judged(json!({"type": "Limited", "limited": {}})), "[]");
         assert_eq!(judged(json!(null)), "spec.type: Required value");

@@ -165,6 +165,11 @@ fn mark_namespace(namespace: &mut Value, now: Timestamp) {
         .or_insert_with(|| json!(timestamp::format_seconds(now)));
 }
 
+/// Whether more than the metadata decides when an object of this kind is gone.
+pub(crate) fn looks_beyond_metadata(definition: &Definition) -> bool {
+    is_namespace(definition)
+}
+
 fn is_namespace(definition: &Definition) -> bool {
     definition.group.is_empty() && &*definition.resource == "namespaces"
 }

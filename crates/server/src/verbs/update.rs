@@ -22,7 +22,7 @@ use crate::{
     admission::{self, Home},
     commit::{
         Changed, Current, Destination, Next, Outcome, Owners, SCANNED, Stored, Trust, carry_over,
-        deletion_is_complete, metadata_mut, metadata_text,
+        deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut, metadata_text,
     },
     registry::{PutToMissing, PutWithoutVersion},
     request::ResourceRequest,
@@ -103,7 +103,8 @@ pub(super) fn within_reach<'a>(
     let definition = &request.definition;
     let is_plain = matches!(part, Part::Main | Part::Status)
         && !server.registry.is_converted(definition)
-        && !admission::looks_beyond_metadata(definition);
+        && !admission::looks_beyond_metadata(definition)
+        && !deletion_looks_beyond_metadata(definition);
     match is_plain {
         true => reach,
         false => Reach::Everything,
