@@ -11,7 +11,7 @@ struct Rule {
     tests_use: &'static [&'static str],
 }
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 15] = [
     rule("listwatch-api", &[], &[]),
     rule("listwatch-store", &[], &[]),
     rule("listwatch-etcd", &[], &[]),
@@ -20,9 +20,22 @@ const RULES: [Rule; 11] = [
         &["listwatch-store", "listwatch-etcd"],
         &[],
     ),
+    rule("listwatch-cel", &[], &[]),
+    rule("listwatch-kinds", &["listwatch-api"], &[]),
+    rule(
+        "listwatch-structural",
+        &["listwatch-api", "listwatch-cel"],
+        &[],
+    ),
     rule(
         "listwatch-server",
-        &["listwatch-api", "listwatch-store"],
+        &[
+            "listwatch-api",
+            "listwatch-store",
+            "listwatch-cel",
+            "listwatch-kinds",
+            "listwatch-structural",
+        ],
         &["listwatch-etcd", "listwatch-etcd-store"],
     ),
     rule(
@@ -35,8 +48,15 @@ const RULES: [Rule; 11] = [
         ],
     ),
     rule(
+        "listwatch-controllers",
+        &["listwatch", "listwatch-in-process", "listwatch-server"],
+        &["listwatch-store"],
+    ),
+    rule(
         "listwatch-cli",
         &[
+            "listwatch-controllers",
+            "listwatch-in-process",
             "listwatch-api",
             "listwatch-store",
             "listwatch-etcd",
