@@ -115,7 +115,7 @@ pub struct BadValue(String);
 
 impl BadValue {
     /// A value that is JSON already.
-    pub(crate) fn json(text: String) -> Self {
+    pub fn json(text: String) -> Self {
         Self(text)
     }
 }
@@ -222,6 +222,14 @@ impl FieldError {
         let detail = format!("must have at most {count_max} {unit}");
         let value = BadValue(count.to_string());
         Self::with_value(field, FieldErrorKind::TooMany, value, &detail)
+    }
+
+    /// The list has fewer than `count_min` elements.
+    pub fn too_few(field: &FieldPath, count: usize, count_min: usize) -> Self {
+        let unit = if count_min == 1 { "item" } else { "items" };
+        let detail = format!("must have at least {count_min} {unit}");
+        let value = BadValue(count.to_string());
+        Self::with_value(field, FieldErrorKind::TooFew, value, &detail)
     }
 
     fn with_value(field: &FieldPath, kind: FieldErrorKind, value: BadValue, detail: &str) -> Self {

@@ -12,6 +12,7 @@ pub mod continue_token;
 pub mod query;
 pub mod list_options;
 pub mod write_options;
+pub mod quantity;
 pub mod timestamp;
 pub mod media_type;
 pub mod json;
@@ -32,6 +33,7 @@ pub use identity::{GroupKind, GroupResource};
 pub use list_options::{
     CollectionPath, CollectionRead, Freshness, GetOptions, ListOptions, WatchOptions, WatchStart,
 };
+pub use quantity::Quantity;
 pub use query::Query;
 pub use resource_version::ResourceVersion;
 pub use status::{Reason, Status, StatusCause, StatusDetails};

@@ -1,1 +1,2 @@
-//! What makes an API server whole: namespaces that empty, owners that are collected, pods that live.
+//! What makes an API server whole: namespaces that empty, owners that are collected, pods that
+//! live.

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use super::{Definition, Registry, Subresource};
 
 mod protobuf;
-mod quantity;
 mod time;
 mod walk;
 

@@ -7,10 +7,10 @@ use base64::Engine;
 use base64::alphabet;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD};
 use listwatch_api::json::type_word;
+use listwatch_api::quantity;
 use listwatch_api::schema::{Field, ObjectType, Presence, Schema, Shape, TypeId};
 use serde_json::{Map, Number, Value};
 
-use super::quantity;
 use super::time::{self, Precision};
 
 /// Unknown fields that are told; more of them are dropped in silence.

@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// Billionths in a whole.
+const NANOS_PER_UNIT: i128 = 1_000_000_000;
+/// Billionths in a thousandth, the finest that amounts of resources keep.
+const NANOS_PER_MILLI: i128 = 1_000_000;
+
 /// Digits before and after the point that are computed exactly; longer numbers stay as they are.
 const DIGITS_MAX: usize = 18;
 /// The smallest amount is 10^-9; smaller ones are rounded up to it.
@@ -10,7 +15,7 @@ const BINARY_AMOUNT_MAX: i128 = i64::MAX as i128;
 
 /// Why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum QuantityError {
+pub enum QuantityError {
     /// Other characters than an amount has, or in another order.
     #[error(
         "quantities must match the regular expression \
@@ -32,8 +37,69 @@ enum Notation {
     Binary,
 }
 
+/// An amount, to compute with. Ones beyond what can be held are the largest that can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Quantity {
+    nanos: i128,
+}
+
+impl Quantity {
+    /// Nothing.
+    pub const ZERO: Self = Self { nanos: 0 };
+
+    /// Reads an amount; what is finer than a billionth is rounded up.
+    pub fn parse(text: &str) -> Result<Self, QuantityError> {
+        let parts = Parts::split(text)?;
+        let (notation, exponent) = parse_suffix(parts.suffix)?;
+        let scale = -i32::try_from(parts.fraction.len()).map_err(|_| QuantityError::Number)?;
+        let digits = parts.whole.bytes().chain(parts.fraction.bytes());
+        let mantissa = digits.fold(0_i128, |sum, digit| {
+            let shifted = sum.saturating_mul(10);
+            shifted.saturating_add(i128::from(digit - b'0'))
+        });
+        let amount = match notation {
+            Notation::Binary => Amount::new(mantissa.saturating_mul(1 << exponent), scale),
+            Notation::Decimal | Notation::Exponent => {
+                Amount::new(mantissa, scale.saturating_add(exponent))
+            }
+        };
+        let places = amount.exponent.saturating_sub(SMALLEST_EXPONENT);
+        let factor = 10_i128.checked_pow(places.unsigned_abs());
+        let nanos = amount.mantissa.saturating_mul(factor.unwrap_or(i128::MAX));
+        Ok(Self {
+            nanos: if parts.negative { -nanos } else { nanos },
+        })
+    }
+
+    /// The amount as a whole number, if it is one.
+    pub fn whole(self) -> Option<i128> {
+        (self.nanos % NANOS_PER_UNIT == 0).then_some(self.nanos / NANOS_PER_UNIT)
+    }
+
+    /// Whether the amount is a number of thousandths.
+    pub fn is_milli(self) -> bool {
+        self.nanos % NANOS_PER_MILLI == 0
+    }
+
+    /// The next number of thousandths, rounded up.
+    pub fn milli(self) -> i128 {
+        let rest = i128::from(self.nanos % NANOS_PER_MILLI > 0);
+        self.nanos / NANOS_PER_MILLI + rest
+    }
+}
+
+impl std::ops::Add for Quantity {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            nanos: self.nanos.saturating_add(other.nanos),
+        }
+    }
+}
+
 /// The canonical form of an amount.
-pub(super) fn canonical(text: &str) -> Result<String, QuantityError> {
+pub fn canonical(text: &str) -> Result<String, QuantityError> {
     let parts = Parts::split(text)?;
     let (notation, exponent) = parse_suffix(parts.suffix)?;
     let digits = parts.whole.len() + parts.fraction.len();
@@ -234,6 +300,20 @@ mod tests {
         for (given, form) in forms {
             assert_eq!(canonical(given).as_deref(), Ok(form), "{given}");
         }
+    }
+
+    #[test]
+    fn amounts_compare_whatever_their_notation() {
+        let amount = |text| Quantity::parse(text).unwrap();
+        assert_eq!(amount("500m"), amount("0.5"));
+        assert_eq!(amount("1Gi"), amount("1024Mi"));
+        assert_eq!(amount("1Gi").whole(), Some(1 << 30));
+        assert_eq!(amount("1.5").whole(), None);
+        assert_eq!(amount("1n").milli(), 1);
+        assert!(amount("-1") < Quantity::ZERO);
+        assert!(amount("1e60") > amount("1Ei"));
+        assert!(!amount("1u").is_milli());
+        assert_eq!(amount("1k") + amount("24"), amount("1Ki"));
     }
 
     #[test]
