@@ -1,10 +1,12 @@
-//! Informers on a server or a store of the same process, without a socket.
+//! Informers and clients on a server or a store of the same process, without a socket.
 //!
 //! A crate of its own, so that the server never depends on the client nor the client on the server.
 
+mod server_client;
 mod server_source;
 mod store_source;
 
+pub use server_client::client;
 pub use server_source::{ServerSource, UnknownKind};
 pub use store_source::StoreSource;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
-use hyper::body::Incoming;
 use listwatch_api::{
     Status,
     media_type::{DiscoveryForm, Layout},
@@ -15,13 +14,13 @@ use listwatch_api::{
 
 use crate::{
     discovery::{AggregatedVersion, Root},
-    request::Query,
+    request::{Query, RequestBody},
     response::{self, Body},
     server::Server,
 };
 
 /// Answers a request for a document.
-pub(crate) async fn respond(server: &Arc<Server>, request: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn respond(server: &Arc<Server>, request: Request<RequestBody>) -> Response<Body> {
     let query = Query::parse(request.uri().query());
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return response::status(&Status::method_not_allowed(), request.headers(), &query);

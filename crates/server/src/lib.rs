@@ -17,6 +17,7 @@ pub mod watch_cache;
 pub mod response;
 mod metrics;
 mod server;
+mod handle;
 mod bootstrap;
 mod lifecycle;
 mod turn;
@@ -24,5 +25,6 @@ mod settings;
 pub mod clock;
 pub mod random;
 
+pub use handle::{AnswerBody, ServerHandle, ServerStopped};
 pub use server::{RunningServer, StartError};
 pub use settings::Settings;

@@ -1,27 +1,19 @@
 //! URL and headers to a typed request.
 
+mod body;
 mod path;
 mod query;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc};
 
-use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, Method, header};
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
-use listwatch_api::{GroupKind, GroupResource, Status};
-use tokio::time::timeout;
+use listwatch_api::{GroupKind, GroupResource};
 
+pub(crate) use body::{RequestBody, read_body};
 pub(crate) use path::{Path, PathForm, ResourcePath, parse as parse_path};
 pub(crate) use query::Query;
 
 use crate::registry::{Definition, Registry, Scope, Verb};
-
-/// Bytes of one request body. A longer one is refused before it is read to its end.
-const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
-
-/// How long a client may take to send a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A request for a resource that is served here.
 #[derive(Debug)]
@@ -137,44 +129,4 @@ impl ResourceRequest {
             client: self.client,
         }
     }
-}
-
-/// Reads a body to its end, within its bounds in bytes and time.
-pub(crate) async fn read_body(body: Incoming) -> Result<Bytes, Status> {
-    timeout(BODY_TIMEOUT, collect(body))
-        .await
-        .unwrap_or_else(|_| {
-            Err(Status::timeout(
-                "the body of the request did not arrive",
-                None,
-            ))
-        })
-}
-
-async fn collect(mut body: Incoming) -> Result<Bytes, Status> {
-    // Most bodies come in one piece, which is taken as it is.
-    let mut first = Bytes::new();
-    let mut joined = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame
-            .map_err(|error| Status::bad_request(format!("the body could not be read: {error}")))?;
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        if first.len() + joined.len() + data.len() > BODY_BYTES_MAX {
-            let limit = format!("limit is {BODY_BYTES_MAX}");
-            return Err(Status::request_entity_too_large(&limit));
-        }
-        if first.is_empty() && joined.is_empty() {
-            first = data;
-            continue;
-        }
-        joined.extend_from_slice(&std::mem::take(&mut first));
-        joined.extend_from_slice(&data);
-    }
-    Ok(if joined.is_empty() {
-        first
-    } else {
-        joined.freeze()
-    })
 }

@@ -3,7 +3,6 @@
 use std::{net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
 use http::{HeaderName, HeaderValue, Method, Request, Response, header};
-use hyper::body::Incoming;
 use listwatch_api::Status;
 use tokio::time::{Instant, timeout_at};
 
@@ -13,7 +12,7 @@ use crate::{
     lifecycle::Phase,
     metrics::RequestLabels,
     registry::Verb,
-    request::{Lookup, Path, Query, ResourceRequest, look_up, parse_path, read_body},
+    request::{Lookup, Path, Query, RequestBody, ResourceRequest, look_up, parse_path, read_body},
     response::{self, Body},
     server::Server,
     verbs,
@@ -39,7 +38,7 @@ const SHUTDOWN_RETRY_SECONDS: u32 = 5;
 pub(crate) async fn respond(
     server: Arc<Server>,
     client: IpAddr,
-    request: Request<Incoming>,
+    request: Request<RequestBody>,
 ) -> Response<Body> {
     let mut response = route(&server, client, request).await;
     let headers = response.headers_mut();
@@ -50,7 +49,11 @@ pub(crate) async fn respond(
     response
 }
 
-async fn route(server: &Arc<Server>, client: IpAddr, request: Request<Incoming>) -> Response<Body> {
+async fn route(
+    server: &Arc<Server>,
+    client: IpAddr,
+    request: Request<RequestBody>,
+) -> Response<Body> {
     let path = match parse_path(request.uri().path()) {
         Path::Resource(path) => path,
         Path::Other => return documents::respond(server, request).await,
@@ -118,7 +121,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// Takes a place among the requests in flight, then lets the verb tell its story.
-    async fn answer(&self, verb: Verb, body: Incoming) -> Result<Response<Body>, Status> {
+    async fn answer(&self, verb: Verb, body: RequestBody) -> Result<Response<Body>, Status> {
         let Self {
             server, request, ..
         } = self;
@@ -175,7 +178,7 @@ impl Call<'_> {
     }
 
     /// One verb, one story.
-    async fn tell(&self, verb: Verb, body: Incoming) -> Result<Response<Body>, Status> {
+    async fn tell(&self, verb: Verb, body: RequestBody) -> Result<Response<Body>, Status> {
         match verb {
             Verb::Get => verbs::get(self.server, self.request).await,
             Verb::List => verbs::list(self.server, self.request).await,
@@ -184,7 +187,7 @@ impl Call<'_> {
         }
     }
 
-    async fn tell_write(&self, verb: Verb, body: Incoming) -> Result<Response<Body>, Status> {
+    async fn tell_write(&self, verb: Verb, body: RequestBody) -> Result<Response<Body>, Status> {
         let (server, request) = (self.server, self.request);
         let body = read_body(body).await?;
         match verb {

@@ -11,6 +11,7 @@ use crate::{
     bootstrap,
     commit::{Committer, Destination, Persistence, object_key},
     discovery::Discovery,
+    handle::ServerHandle,
     lifecycle::{Lifecycle, Phase},
     listener,
     metrics::{KindLabels, Metrics},
@@ -76,6 +77,11 @@ impl RunningServer {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// A way to ask it from the same process, without a socket.
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle::new(Arc::downgrade(&self.server))
     }
 
     /// How a kind is served and its cache, for readers in the same process.

@@ -10,7 +10,8 @@ use std::{
     time::Duration,
 };
 
-use hyper::{server::conn::http1, service::service_fn};
+use http::Request;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use tokio::{
     io::AsyncWriteExt,
     time::{Instant, sleep_until},
@@ -20,7 +21,7 @@ use super::{
     Connection, HEAD_TIMEOUT, Socket, chunked,
     handover::{self, Activity, Afterwards, Answer, Handover, Lent, Rest},
 };
-use crate::{lifecycle::DrainSignal, respond::respond};
+use crate::{lifecycle::DrainSignal, request::RequestBody, respond::respond};
 
 /// Bytes of a request's head, and of an answer that wait to be sent. A longer head is refused with
 /// 431; an answer is not made faster than its client reads.
@@ -98,11 +99,11 @@ async fn converse(
     let handover = Arc::new(Handover::default());
     let lent = Lent::new(socket, Arc::clone(&handover));
     // Boxed, so that a connection whose request is answered holds no memory for answering.
-    let service = service_fn(|request| {
+    let service = service_fn(|request: Request<Incoming>| {
         let (server, turn) = (Arc::clone(&server), handover.begin());
         Box::pin(async move {
             let afterwards = handover::afterwards(&request);
-            let response = respond(server, client, request).await;
+            let response = respond(server, client, request.map(RequestBody::from)).await;
             Ok::<_, Infallible>(Answer::to(afterwards, response, turn))
         })
     });

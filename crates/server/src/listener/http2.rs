@@ -11,12 +11,13 @@ use std::{
 };
 
 use bytes::Bytes;
+use http::Request;
 use http_body::{Frame, SizeHint};
-use hyper::{server::conn::http2, service::service_fn};
+use hyper::{body::Incoming, server::conn::http2, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 
 use super::{Connection, Socket, corked::Corked};
-use crate::{lifecycle::DrainSignal, respond::respond, response::Body, turn};
+use crate::{lifecycle::DrainSignal, request::RequestBody, respond::respond, response::Body, turn};
 
 /// Requests and watches on one connection. Further streams wait in the client.
 const STREAMS_MAX: u32 = 250;
@@ -41,10 +42,10 @@ pub(super) async fn serve(
 ) -> Result<(), Failure> {
     // Boxed, so that a stream whose request is answered holds no memory for answering.
     let open = Arc::new(());
-    let service = service_fn(|request| {
+    let service = service_fn(|request: Request<Incoming>| {
         let (server, _open) = (Arc::clone(&server), Arc::clone(&open));
         Box::pin(async move {
-            let response = respond(server, client, request).await;
+            let response = respond(server, client, request.map(RequestBody::from)).await;
             Ok::<_, Infallible>(response.map(|body| Answer { body, _open }))
         })
     });

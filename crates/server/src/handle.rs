@@ -1,0 +1,70 @@
+//! Requests from the same process, answered as those that come over a socket.
+
+use std::{
+    convert::Infallible,
+    net::{IpAddr, Ipv4Addr},
+    pin::Pin,
+    sync::Weak,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Frame, SizeHint};
+
+use crate::{request::RequestBody, respond::respond, response::Body, server::Server};
+
+/// Who asks, as limits and logs see it.
+const SAME_PROCESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// A way to a server of the same process, without a socket. Clones lead to the same server, and
+/// none of them keeps it alive.
+#[derive(Clone)]
+pub struct ServerHandle {
+    server: Weak<Server>,
+}
+
+/// The server has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the server has stopped")]
+pub struct ServerStopped;
+
+/// The body of an answer; that of a watch ends when the watch does.
+pub struct AnswerBody(Body);
+
+impl ServerHandle {
+    pub(crate) fn new(server: Weak<Server>) -> Self {
+        Self { server }
+    }
+
+    /// Answers a request. There is no connection that could be upgraded: watches are streams.
+    pub async fn call(
+        &self,
+        request: Request<Bytes>,
+    ) -> Result<Response<AnswerBody>, ServerStopped> {
+        let server = self.server.upgrade().ok_or(ServerStopped)?;
+        let request = request.map(RequestBody::Whole);
+        let response = respond(server, SAME_PROCESS, request).await;
+        Ok(response.map(AnswerBody))
+    }
+}
+
+impl http_body::Body for AnswerBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.0).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
