@@ -13,6 +13,7 @@ mod scale;
 mod submitted;
 mod update;
 mod watch;
+mod writer;
 
 pub(crate) use create::create;
 pub(crate) use delete::delete;

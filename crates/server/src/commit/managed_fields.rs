@@ -67,17 +67,16 @@ pub(crate) struct FieldTracker<'a> {
 }
 
 /// How the owners of an object's fields are found when it is written.
-#[derive(Clone, Copy)]
 pub(crate) enum Owners<'a> {
     /// Whoever changes a field owns it.
     Changers(&'a FieldTracker<'a>),
     /// An apply has decided.
-    Decided(&'a Ledger),
+    Decided(Ledger),
 }
 
 impl Owners<'_> {
     /// Takes what a client said about the owners out of a new object, and writes down who they are.
-    pub(crate) fn settle_new(self, object: &mut Value) -> Option<Bytes> {
+    pub(crate) fn settle_new(&self, object: &mut Value) -> Option<Bytes> {
         match self {
             Self::Changers(tracker) => tracker.track_create(object),
             Self::Decided(ledger) => write_down(ledger, object),
@@ -86,7 +85,7 @@ impl Owners<'_> {
 
     /// Takes what a client said about the owners out of the next state of an object, and writes
     /// down who they are.
-    pub(crate) fn settle_next(self, current: &Outline, next: &mut Value) -> Option<Bytes> {
+    pub(crate) fn settle_next(&self, current: &Outline, next: &mut Value) -> Option<Bytes> {
         match self {
             Self::Changers(tracker) => tracker.track_update(current, next),
             Self::Decided(ledger) => {

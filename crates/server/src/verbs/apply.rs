@@ -16,15 +16,14 @@ use serde_json::{Value, json};
 use super::{
     create,
     part::Part,
-    patch::finish,
+    patch::checked,
     submitted::{self, Submitted},
-    update::{Change, change_or_create},
+    writer::{Change, New, WhenMissing, Writer},
 };
 use crate::{
-    admission,
     commit::{
-        Applied, ApplyError, Conflict, Current, FieldTracker, Next, OnConflict, Outcome, Owners,
-        Trust, metadata_mut, metadata_text,
+        Applied, ApplyError, Conflict, Current, FieldTracker, OnConflict, Outcome, Owners,
+        metadata_mut, metadata_text,
     },
     request::ResourceRequest,
     response::{Accepted, Body},
@@ -40,15 +39,9 @@ pub(super) async fn apply(
 ) -> Result<Response<Body>, Status> {
     let part = Part::of(request)?;
     let validation = options.write.field_validation;
-    let (configuration, warnings) = decode(request, body, validation)?;
+    let (configuration, mut warnings) = decode(request, body, validation)?;
     let name = request.object_name();
     let destination = server.destination(request, name, options.write.dry_run.into())?;
-    let may_create = || async {
-        match part {
-            Part::Main => admission::find_home(server, request, name, Trust::Fresh).await,
-            _ => Err(Status::not_found(request.group_resource(), name)),
-        }
-    };
     let tracker = submitted::field_tracker(server, request, &options.write);
     let application = Application {
         server,
@@ -61,9 +54,20 @@ pub(super) async fn apply(
             false => OnConflict::Refuse,
         },
     };
+    let mut writer = Writer {
+        server,
+        request,
+        part,
+        when_missing: match part {
+            Part::Main => WhenMissing::Created,
+            _ => WhenMissing::Refused,
+        },
+        warnings: Vec::new(),
+    };
     let changing = |current: &Current| application.to_object(current);
     let creating = || application.to_nothing();
-    let changed = change_or_create(server, &destination, changing, (may_create, creating)).await?;
+    let changed = writer.write(&destination, changing, creating).await?;
+    warnings.append(&mut writer.warnings);
     let code = match changed.outcome {
         Outcome::Created => StatusCode::CREATED,
         _ => StatusCode::OK,
@@ -81,7 +85,7 @@ struct Application<'a> {
 }
 
 impl Application<'_> {
-    fn to_object(&self, current: &Current) -> Result<Next, Status> {
+    fn to_object(&self, current: &Current) -> Result<Change<'static>, Status> {
         let mut live = current.whole();
         let version = current.revision.to_string();
         metadata_mut(&mut live).insert("resourceVersion".to_owned(), json!(version));
@@ -91,15 +95,15 @@ impl Application<'_> {
             Part::Scale => object,
             _ => self.decoded(object)?,
         };
-        let owners = Owners::Decided(&owners);
         let change = Change {
             before: current.outline(&Reach::Everything),
             next: object,
+            owners: Owners::Decided(owners),
         };
-        finish(owners, (self.request, self.part), current, change)
+        checked((self.request, self.part), current, change)
     }
 
-    fn to_nothing(&self) -> Result<Next, Status> {
+    fn to_nothing(&self) -> Result<New<'static>, Status> {
         let Applied { object, owners } = self.applied(None)?;
         let object = self.decoded(object)?;
         let request = self.request;
@@ -113,9 +117,10 @@ impl Application<'_> {
         }
         submitted::refuse_other_name(request, &object)?;
         create::refuse_foreign_claims(request, &object)?;
-        let draft = create::prepare(self.server, request, Owners::Decided(&owners), object);
-        create::check(request, &draft.object)?;
-        Ok(Next::Put(draft))
+        Ok(New {
+            object,
+            owners: Owners::Decided(owners),
+        })
     }
 
     fn applied(&self, live: Option<&Value>) -> Result<Applied, Status> {

@@ -19,7 +19,10 @@ use super::{
 };
 use crate::{
     admission::{self, Home},
-    commit::{Changed, Owners, Persistence, Trust, metadata_mut, metadata_text, stamp_new},
+    commit::{
+        Changed, Next, Owners, Persistence, Settled, Stored, Trust, metadata_mut, metadata_text,
+        stamp_new,
+    },
     registry::{Persistence as Kept, StatusWriting},
     request::ResourceRequest,
     response::{self, Body},
@@ -40,13 +43,15 @@ pub(crate) async fn create(
     if request.subresource.is_some() {
         return Err(Status::unknown_resource());
     }
-    let Submitted { object, warnings } =
-        submitted::decode(server, request, &body, options.field_validation)?;
+    let Submitted {
+        object,
+        mut warnings,
+    } = submitted::decode(server, request, &body, options.field_validation)?;
     let created = match request.definition.persistence {
         Kept::Answered => review::answer(server, request, object)?,
         Kept::Stored => {
             refuse_foreign_claims(request, &object)?;
-            insert(server, request, object, &options).await?
+            insert(server, request, object, (&options, &mut warnings)).await?
         }
     };
     Ok(accept.changed(
@@ -74,7 +79,7 @@ async fn insert(
     server: &Server,
     request: &ResourceRequest,
     object: Value,
-    options: &WriteOptions,
+    (options, warnings): (&WriteOptions, &mut Vec<String>),
 ) -> Result<Changed, Status> {
     let trust = match options.dry_run {
         DryRun::Off => Trust::Stale,
@@ -83,7 +88,8 @@ async fn insert(
     let submitted_name = metadata_text(&object, "name").unwrap_or_default();
     let home = admission::find_home(server, request, submitted_name, trust).await?;
     let tracker = submitted::field_tracker(server, request, options);
-    let mut draft = prepare(server, request, Owners::Changers(&tracker), object);
+    let mut draft = prepare(server, request, &Owners::Changers(&tracker), object);
+    warnings.extend(admission::warnings(&request.definition, &draft.object));
     let mut place = Place {
         server,
         request,
@@ -95,13 +101,13 @@ async fn insert(
         metadata_text(&draft.object, "generateName"),
     ) {
         (None, Some(base)) => base.to_owned(),
-        _ => return place.put_new(&draft).await,
+        _ => return place.put_new(draft).await,
     };
     let mut attempt = 1;
     loop {
         let generated = generate_name(&base, |bound| server.settings.random.below(bound));
         metadata_mut(&mut draft.object).insert("name".to_owned(), json!(generated));
-        match place.put_new(&draft).await {
+        match place.put_new(draft.clone()).await {
             Err(status) if is_taken(&status) && attempt < GENERATED_NAMES_MAX => attempt += 1,
             Err(status) if is_taken(&status) => {
                 let resource = request.group_resource();
@@ -120,7 +126,7 @@ fn is_taken(status: &Status) -> bool {
 pub(super) fn prepare(
     server: &Server,
     request: &ResourceRequest,
-    owners: Owners<'_>,
+    owners: &Owners<'_>,
     mut object: Value,
 ) -> Draft {
     let definition = &request.definition;
@@ -151,7 +157,7 @@ pub(super) fn check(request: &ResourceRequest, object: &Value) -> Result<(), Sta
     let definition = &request.definition;
     let rules = definition.metadata_rules();
     let mut errors = rules.check_create(&object["metadata"]);
-    errors.extend(admission::judge(definition, object));
+    errors.extend(admission::judge_new(definition, object));
     if errors.is_empty() {
         return Ok(());
     }
@@ -168,7 +174,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    async fn put_new(&mut self, draft: &Draft) -> Result<Changed, Status> {
+    async fn put_new(&mut self, draft: Draft) -> Result<Changed, Status> {
         let (server, request) = (self.server, self.request);
         if let Err(refusal) = check(request, &draft.object) {
             // Whether there is a home at all is said first.
@@ -178,9 +184,18 @@ impl Place<'_> {
             return Err(refusal);
         }
         let name = metadata_text(&draft.object, "name").unwrap_or_default();
+        let name = &name.to_owned();
         let destination = server.destination(request, name, self.persistence)?;
+        let taken = || Status::already_exists(request.group_resource(), name);
+        let mut writing = server.committer.begin_new(&destination).await?;
+        if !matches!(writing.stored(), Stored::Absent) {
+            return Err(taken());
+        }
+        let proposal = Next::Put(draft).into();
         let home = self.home.as_ref();
-        let created = server.committer.create(&destination, home, draft).await?;
-        created.ok_or_else(|| Status::already_exists(request.group_resource(), name))
+        match writing.settle(home, Ok(proposal)).await? {
+            Settled::Done(changed) => Ok(changed),
+            Settled::Again => Err(taken()),
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
+use jiff::Timestamp;
 use listwatch_api::{
     GroupKind, GroupResource, Status, StatusDetails,
     write_options::{DeleteOptions, Preconditions, Propagation},
@@ -13,7 +14,9 @@ use listwatch_store::Revision;
 use super::{part::Part, submitted};
 use crate::{
     admission,
-    commit::{Changed, Deletion, Next, Outcome, Stored, decide_deletion, metadata_text},
+    commit::{
+        Changed, Deletion, Next, Outcome, Proposal, Settled, Stored, decide_deletion, metadata_text,
+    },
     registry::DeletionAnswer,
     request::ResourceRequest,
     response::{self, Body},
@@ -62,35 +65,45 @@ pub(super) async fn remove(
     admission::refuse_to_delete(request, name)?;
     let destination = server.destination(request, name, options.dry_run.into())?;
     let now = server.settings.clock.now();
-    server
-        .committer
-        .change(&destination, |stored| {
-            let target = Target {
-                kind: request.group_kind(),
-                name,
-            };
-            let current = match stored {
-                Stored::Absent => {
-                    return Err(Status::not_found(request.group_resource(), name));
-                }
-                Stored::Unreadable(value) => {
-                    target.check(None, value.revision, &options.preconditions)?;
-                    return Ok(Next::Discard);
-                }
-                Stored::Object(current) => current,
-            };
-            let uid = metadata_text(current.about(), "uid").unwrap_or_default();
-            target.check(Some(uid), current.revision, &options.preconditions)?;
-            let object = current.whole();
-            Ok(
-                match decide_deletion(&request.definition, &object, options, now) {
-                    Deletion::Remove => Next::Remove(current.draft()),
-                    Deletion::Mark(next) => Next::Put(next.into()),
-                    Deletion::Pending => Next::Keep,
-                },
-            )
-        })
-        .await
+    let mut writing = server.committer.begin(&destination).await?;
+    loop {
+        let next = decide(request, name, writing.stored(), (options, now));
+        let settled = writing.settle(None, next.map(Proposal::from)).await?;
+        if let Settled::Done(changed) = settled {
+            return Ok(changed);
+        }
+    }
+}
+
+/// What becomes of what is stored.
+fn decide(
+    request: &ResourceRequest,
+    name: &str,
+    stored: &Stored,
+    (options, now): (&DeleteOptions, Timestamp),
+) -> Result<Next, Status> {
+    let target = Target {
+        kind: request.group_kind(),
+        name,
+    };
+    let current = match stored {
+        Stored::Absent => return Err(Status::not_found(request.group_resource(), name)),
+        Stored::Unreadable(value) => {
+            target.check(None, value.revision, &options.preconditions)?;
+            return Ok(Next::Discard);
+        }
+        Stored::Object(current) => current,
+    };
+    let uid = metadata_text(current.about(), "uid").unwrap_or_default();
+    target.check(Some(uid), current.revision, &options.preconditions)?;
+    let object = current.whole();
+    Ok(
+        match decide_deletion(&request.definition, &object, options, now) {
+            Deletion::Remove => Next::Remove(current.draft()),
+            Deletion::Mark(next) => Next::Put(next.into()),
+            Deletion::Pending => Next::Keep,
+        },
+    )
 }
 
 /// What a client wants deleted.

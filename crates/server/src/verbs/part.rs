@@ -4,6 +4,7 @@ use listwatch_api::Status;
 use serde_json::Value;
 
 use crate::{
+    admission::ChangeOf,
     registry::{Definition, StatusWriting},
     request::ResourceRequest,
 };
@@ -36,6 +37,15 @@ impl Part {
             Some("ephemeralcontainers") => Ok(Self::EphemeralContainers),
             Some("resize") => Ok(Self::Resize),
             Some(_) => Err(Status::unknown_resource()),
+        }
+    }
+
+    /// The rules of the kind that a change of this part has to keep.
+    pub(crate) fn rules(self) -> ChangeOf {
+        match self {
+            Self::Main | Self::Scale => ChangeOf::Object,
+            Self::Status => ChangeOf::Status,
+            Self::Finalize | Self::EphemeralContainers | Self::Resize => ChangeOf::Little,
         }
     }
 

@@ -18,10 +18,11 @@ use super::{
     part::Part,
     scale,
     submitted::{self, Submitted},
-    update::{Change, refuse_stale, settle, within_reach},
+    update::refuse_stale,
+    writer::{Change, WhenMissing, Writer, within_reach},
 };
 use crate::{
-    commit::{Current, Next, Owners, metadata_mut},
+    commit::{Current, Owners, metadata_mut},
     request::ResourceRequest,
     response::{self, Body},
     server::Server,
@@ -46,25 +47,33 @@ pub(crate) async fn patch(
     let name = request.object_name();
     let destination = server.destination(request, name, options.write.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options.write);
-    let owners = Owners::Changers(&tracker);
     let reach = within_reach(server, (request, part), patch.reach());
+    let mut writer = Writer {
+        server,
+        request,
+        part,
+        when_missing: WhenMissing::Refused,
+        warnings: Vec::new(),
+    };
     let mut warnings = Vec::new();
-    let changed = server
-        .committer
-        .change(&destination, |stored| {
-            let missing = || Status::not_found(request.group_resource(), name);
-            let current = stored.object(missing)?;
-            let before = current.outline(&reach);
-            let subject = subject(server, (request, part), current, &before);
-            let patched = patched(server, request, subject, (&patch, validation))?;
-            warnings = match validation {
-                FieldValidation::Warn => [oddities.as_slice(), &patched.warnings].concat(),
-                FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
-            };
-            let next = patched.object;
-            finish(owners, (request, part), current, Change { before, next })
-        })
-        .await?;
+    let patching = |current: &Current| {
+        let before = current.outline(&reach);
+        let subject = subject(server, (request, part), current, &before);
+        let patched = patched(server, request, subject, (&patch, validation))?;
+        warnings = match validation {
+            FieldValidation::Warn => [oddities.as_slice(), &patched.warnings].concat(),
+            FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
+        };
+        let change = Change {
+            before,
+            next: patched.object,
+            owners: Owners::Changers(&tracker),
+        };
+        checked((request, part), current, change)
+    };
+    let missing = || Err(Status::not_found(request.group_resource(), name));
+    let changed = writer.write(&destination, patching, missing).await?;
+    warnings.append(&mut writer.warnings);
     Ok(accept.changed(server, (part, &changed), StatusCode::OK, &warnings))
 }
 
@@ -104,18 +113,18 @@ fn patched(
     submitted::decode_patched(server, request, patched, validation)
 }
 
-pub(super) fn finish(
-    owners: Owners<'_>,
+/// Refuses what a patch has made of another object, or of another state of it.
+pub(super) fn checked<'a>(
     (request, part): (&ResourceRequest, Part),
     current: &Current,
-    mut change: Change,
-) -> Result<Next, Status> {
+    mut change: Change<'a>,
+) -> Result<Change<'a>, Status> {
     submitted::refuse_other_name(request, &change.next)?;
     refuse_stale(request, current, &change.next)?;
     if part == Part::Scale {
         change.next = scale::scaled(&change.before.object, &change.next)?;
     }
-    settle(owners, (request, part), current, change)
+    Ok(change)
 }
 
 /// The form of a patch; `None` for one that states what is wanted instead of what changes.

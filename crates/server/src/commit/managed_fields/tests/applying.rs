@@ -56,8 +56,8 @@ impl Story {
             .decode(Expected::from(&*definition), &mut object, &[])
             .unwrap();
         match &self.object {
-            None => settle_new(Owners::Decided(&owners), &mut object),
-            Some(current) => settle_next(Owners::Decided(&owners), current, &mut object),
+            None => settle_new(Owners::Decided(owners), &mut object),
+            Some(current) => settle_next(Owners::Decided(owners), current, &mut object),
         }
         self.object = Some(object);
         Ok(())
