@@ -1,10 +1,13 @@
 //! Changes an object, then judges it.
 //!
 //! The rules of its kind fill in and refuse; content lives in namespaces that exist and are not
-//! being deleted.
+//! being deleted; services get addresses and ports.
 
 mod namespace_lifecycle;
 mod rules;
+mod services;
 
 pub(crate) use namespace_lifecycle::{Home, find_home, refuse_to_delete};
 pub(crate) use rules::{ChangeOf, apply_defaults, begin_life, judge_change, judge_new, warnings};
+pub use services::AddressRange;
+pub(crate) use services::{Allocation, address_object, concerns as allocates};

@@ -2,13 +2,14 @@
 
 use std::net::SocketAddr;
 
-use listwatch_api::object;
+use listwatch_api::{object, timestamp};
 use listwatch_store::{
     Commit, CommitError, Condition, Key, KeyRange, Operation, Read, Store, Write,
 };
 use serde_json::{Value, json};
 
 use crate::{
+    admission::{AddressRange, address_object},
     commit::{object_key, stamp_new},
     registry::Registry,
     server::StartError,
@@ -17,9 +18,6 @@ use crate::{
 
 /// Namespaces that clients count on.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-
-/// The address under which programs inside a cluster expect the API.
-const SERVICE_ADDRESS: &str = "10.0.0.1";
 
 /// How often other servers may be faster with one of them. Then something else is wrong.
 const ATTEMPTS_MAX: usize = 16;
@@ -55,10 +53,10 @@ async fn missing(
     address: SocketAddr,
 ) -> Result<Vec<Operation>, StartError> {
     let mut operations = Vec::new();
-    for (resource, namespace, mut object) in first_objects(address) {
-        let definition = registry
-            .find("", "v1", resource)
-            .expect("the built-in kinds hold namespaces and services");
+    for (kind, namespace, mut object) in first_objects(settings, address) {
+        let (group, resource) = kind;
+        let definition = registry.find(group, "v1", resource);
+        let definition = definition.expect("what every cluster has is of built-in kinds");
         let name = object["metadata"]["name"]
             .as_str()
             .unwrap_or_default()
@@ -90,13 +88,46 @@ async fn exists(store: &dyn Store, key: &Key) -> Result<bool, StartError> {
     Ok(!page.entries.is_empty())
 }
 
-fn first_objects(address: SocketAddr) -> Vec<(&'static str, Option<&'static str>, Value)> {
+/// An object with the group and resource of its kind and where it lives.
+type First = ((&'static str, &'static str), Option<&'static str>, Value);
+
+fn first_objects(settings: &Settings, address: SocketAddr) -> Vec<First> {
     let namespaces = NAMESPACES
         .into_iter()
-        .map(|name| ("namespaces", None, namespace(name)));
+        .map(|name| (("", "namespaces"), None, namespace(name)));
+    let range = settings.service_addresses;
+    let api = range.first().to_string();
+    let service = kubernetes_service(&api, address);
+    let ready = timestamp::format_seconds(settings.clock.now());
+    let held = address_object(&api, ("default", "kubernetes"));
+    let networking = "networking.k8s.io";
     namespaces
-        .chain([("services", Some("default"), kubernetes_service(address))])
+        .chain([
+            (("", "services"), Some("default"), service),
+            ((networking, "ipaddresses"), None, held),
+            (
+                (networking, "servicecidrs"),
+                None,
+                service_range(range, &ready),
+            ),
+        ])
         .collect()
+}
+
+fn service_range(range: AddressRange, ready: &str) -> Value {
+    json!({
+        "kind": "ServiceCIDR",
+        "apiVersion": "networking.k8s.io/v1",
+        "metadata": {"name": "kubernetes"},
+        "spec": {"cidrs": [range.to_string()]},
+        "status": {"conditions": [{
+            "type": "Ready",
+            "status": "True",
+            "lastTransitionTime": ready,
+            "reason": "",
+            "message": "Kubernetes default Service CIDR is ready",
+        }]},
+    })
 }
 
 fn namespace(name: &str) -> Value {
@@ -109,7 +140,7 @@ fn namespace(name: &str) -> Value {
     })
 }
 
-fn kubernetes_service(address: SocketAddr) -> Value {
+fn kubernetes_service(api: &str, address: SocketAddr) -> Value {
     json!({
         "kind": "Service",
         "apiVersion": "v1",
@@ -118,8 +149,8 @@ fn kubernetes_service(address: SocketAddr) -> Value {
             "labels": {"component": "apiserver", "provider": "kubernetes"},
         },
         "spec": {
-            "clusterIP": SERVICE_ADDRESS,
-            "clusterIPs": [SERVICE_ADDRESS],
+            "clusterIP": api,
+            "clusterIPs": [api],
             "internalTrafficPolicy": "Cluster",
             "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack",

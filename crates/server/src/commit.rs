@@ -10,7 +10,7 @@ mod metadata;
 mod stored;
 mod writing;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use listwatch_api::{Status, object::StoredObject, write_options::DryRun};
@@ -150,6 +150,13 @@ impl Committer {
         };
         let origin = (stored, Trust::Fresh);
         Ok(Writing::new(&*self.store, destination, origin))
+    }
+
+    /// The keys of a range that have a value, straight from the store.
+    pub(crate) async fn keys(&self, range: KeyRange) -> Result<BTreeSet<Key>, Status> {
+        let page = self.store.read(Read::newest(range)).await;
+        let page = page.map_err(|error| read_failed(&error))?;
+        Ok(page.entries.into_iter().map(|entry| entry.key).collect())
     }
 
     /// What is stored under a key of this kind, straight from the store.

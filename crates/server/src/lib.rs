@@ -25,6 +25,7 @@ mod settings;
 pub mod clock;
 pub mod random;
 
+pub use admission::AddressRange;
 pub use handle::{AnswerBody, ServerHandle, ServerStopped};
 pub use server::{RunningServer, StartError};
 pub use settings::Settings;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{clock::Clock, random::Random, watch_cache::CacheLimits};
+use crate::{admission::AddressRange, clock::Clock, random::Random, watch_cache::CacheLimits};
 
 /// The server's settings. The defaults suit one machine.
 #[derive(Clone)]
@@ -24,6 +24,8 @@ pub struct Settings {
     pub watches_max: usize,
     /// Watches of one client address open at one time. At the bound the answer is 429.
     pub watches_per_client_max: usize,
+    /// The addresses that services get.
+    pub service_addresses: AddressRange,
     /// What the watch cache may hold.
     pub cache: CacheLimits,
     /// Wall time.
@@ -43,6 +45,7 @@ impl Default for Settings {
             requests_waiting_max: 6_400,
             watches_max: 100_000,
             watches_per_client_max: 50_000,
+            service_addresses: AddressRange::DEFAULT,
             cache: CacheLimits::default(),
             clock: Clock::system(),
             random: Random::system(),

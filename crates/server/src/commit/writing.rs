@@ -53,8 +53,11 @@ impl From<Next> for Proposal {
 pub(crate) enum Settled {
     /// It is done.
     Done(Changed),
-    /// Something has changed meanwhile, here or alongside. It has to be decided again.
+    /// What is stored has changed meanwhile. It has to be decided again.
     Again,
+    /// This key, which was to be written alongside, is not as it was thought to be. It has to be
+    /// decided again.
+    Elsewhere(Key),
 }
 
 /// A write under way.
@@ -177,7 +180,7 @@ impl<'a> Writing<'a> {
             Ok(_) if matches!(outcome, Outcome::Removed | Outcome::Discarded) => Ok(done(revision)),
             Ok(written) => Ok(done(Some(written))),
             Err(Uncommitted::Conflict { key, .. }) if key != self.destination.key => {
-                Ok(Settled::Again)
+                Ok(Settled::Elsewhere(key))
             }
             Err(Uncommitted::Conflict { current, .. }) => {
                 self.stored = Stored::decode(&self.destination.cache, current);

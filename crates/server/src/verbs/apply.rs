@@ -1,6 +1,6 @@
 //! PATCH with an apply: a client states the fields it wants, and the object is made to have them.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -62,7 +62,9 @@ pub(super) async fn apply(
             Part::Main => WhenMissing::Created,
             _ => WhenMissing::Refused,
         },
+        persistence: destination.persistence,
         warnings: Vec::new(),
+        taken: BTreeSet::new(),
     };
     let changing = |current: &Current| application.to_object(current);
     let creating = || application.to_nothing();

@@ -1,6 +1,6 @@
 //! POST: a new object gets a name, an identity and a place in the store.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -16,13 +16,11 @@ use super::{
     part::Part,
     review,
     submitted::{self, Submitted},
+    writer::{WhenMissing, Writer},
 };
 use crate::{
     admission::{self, Home},
-    commit::{
-        Changed, Next, Owners, Persistence, Settled, Stored, Trust, metadata_mut, metadata_text,
-        stamp_new,
-    },
+    commit::{Changed, Owners, Settled, Stored, Trust, metadata_mut, metadata_text, stamp_new},
     registry::{Persistence as Kept, StatusWriting},
     request::ResourceRequest,
     response::{self, Body},
@@ -88,13 +86,19 @@ async fn insert(
     let submitted_name = metadata_text(&object, "name").unwrap_or_default();
     let home = admission::find_home(server, request, submitted_name, trust).await?;
     let tracker = submitted::field_tracker(server, request, options);
-    let mut draft = prepare(server, request, &Owners::Changers(&tracker), object);
-    warnings.extend(admission::warnings(&request.definition, &draft.object));
+    let mut draft = own(server, request, &Owners::Changers(&tracker), object);
     let mut place = Place {
-        server,
-        request,
+        writer: Writer {
+            server,
+            request,
+            part: Part::Main,
+            when_missing: WhenMissing::Created,
+            persistence: options.dry_run.into(),
+            warnings: Vec::new(),
+            taken: BTreeSet::new(),
+        },
         home,
-        persistence: options.dry_run.into(),
+        told: warnings,
     };
     let base = match (
         metadata_text(&draft.object, "name"),
@@ -122,34 +126,43 @@ fn is_taken(status: &Status) -> bool {
     status.reason == Some(Reason::AlreadyExists)
 }
 
-/// Gives a new object everything that the server decides.
-pub(super) fn prepare(
+/// Gives a new object what leaving it out means, and writes down who owns what.
+pub(super) fn own(
     server: &Server,
     request: &ResourceRequest,
     owners: &Owners<'_>,
     mut object: Value,
 ) -> Draft {
     let definition = &request.definition;
-    metadata_mut(&mut object).remove("resourceVersion");
-    let settings = &server.settings;
-    let namespace = request.namespace.as_deref();
-    stamp_new(
-        definition,
-        &mut object,
-        namespace,
-        (&settings.clock, &settings.random),
-    );
+    let metadata = metadata_mut(&mut object);
+    metadata.remove("resourceVersion");
+    if let Some(namespace) = &request.namespace {
+        metadata.insert("namespace".to_owned(), json!(namespace));
+    }
     if definition.status == StatusWriting::Separate {
         server.registry.reset_status(definition, &mut object);
     }
     admission::apply_defaults(definition, &mut object);
     let managed_fields = owners.settle_new(&mut object);
-    admission::begin_life(definition, &mut object);
     Draft {
         object,
         managed_fields,
         ..Draft::default()
     }
+}
+
+/// Gives a new object everything that the server decides.
+pub(super) fn begin(server: &Server, request: &ResourceRequest, object: &mut Value) {
+    let definition = &request.definition;
+    let settings = &server.settings;
+    let namespace = request.namespace.as_deref();
+    stamp_new(
+        definition,
+        object,
+        namespace,
+        (&settings.clock, &settings.random),
+    );
+    admission::begin_life(definition, object);
 }
 
 /// Refuses a new object that breaks the rules of its kind.
@@ -167,35 +180,42 @@ pub(super) fn check(request: &ResourceRequest, object: &Value) -> Result<(), Sta
 
 /// Where new objects of a request go.
 struct Place<'a> {
-    server: &'a Server,
-    request: &'a ResourceRequest,
+    writer: Writer<'a>,
     home: Option<Home<'a>>,
-    persistence: Persistence,
+    told: &'a mut Vec<String>,
 }
 
 impl Place<'_> {
-    async fn put_new(&mut self, draft: Draft) -> Result<Changed, Status> {
-        let (server, request) = (self.server, self.request);
-        if let Err(refusal) = check(request, &draft.object) {
-            // Whether there is a home at all is said first.
-            if let Some(home) = &mut self.home {
-                home.confirm(server).await?;
-            }
-            return Err(refusal);
-        }
+    async fn put_new(&mut self, mut draft: Draft) -> Result<Changed, Status> {
+        let Writer {
+            server, request, ..
+        } = self.writer;
         let name = metadata_text(&draft.object, "name").unwrap_or_default();
         let name = &name.to_owned();
-        let destination = server.destination(request, name, self.persistence)?;
-        let taken = || Status::already_exists(request.group_resource(), name);
+        let destination = server.destination(request, name, self.writer.persistence)?;
         let mut writing = server.committer.begin_new(&destination).await?;
-        if !matches!(writing.stored(), Stored::Absent) {
-            return Err(taken());
-        }
-        let proposal = Next::Put(draft).into();
-        let home = self.home.as_ref();
-        match writing.settle(home, Ok(proposal)).await? {
-            Settled::Done(changed) => Ok(changed),
-            Settled::Again => Err(taken()),
+        loop {
+            if !matches!(writing.stored(), Stored::Absent) {
+                return Err(Status::already_exists(request.group_resource(), name));
+            }
+            // Whoever is tried once only needs no copy.
+            let tried = match admission::allocates(&request.definition) {
+                true => draft.clone(),
+                false => std::mem::take(&mut draft),
+            };
+            let proposal = self.writer.settle_draft(tried).await;
+            // Whether there is a home at all is said before anything else is refused.
+            if let (Err(_), Some(home)) = (&proposal, &mut self.home) {
+                home.confirm(server).await?;
+            }
+            match writing.settle(self.home.as_ref(), proposal).await? {
+                Settled::Done(changed) => {
+                    self.told.append(&mut self.writer.warnings);
+                    return Ok(changed);
+                }
+                Settled::Again => {}
+                Settled::Elsewhere(key) => drop(self.writer.taken.insert(key)),
+            }
         }
     }
 }

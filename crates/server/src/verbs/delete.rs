@@ -11,7 +11,7 @@ use listwatch_api::{
 };
 use listwatch_store::Revision;
 
-use super::{part::Part, submitted};
+use super::{part::Part, submitted, writer::removal};
 use crate::{
     admission,
     commit::{
@@ -67,8 +67,8 @@ pub(super) async fn remove(
     let now = server.settings.clock.now();
     let mut writing = server.committer.begin(&destination).await?;
     loop {
-        let next = decide(request, name, writing.stored(), (options, now));
-        let settled = writing.settle(None, next.map(Proposal::from)).await?;
+        let proposal = decide(request, name, writing.stored(), (options, now));
+        let settled = writing.settle(None, proposal).await?;
         if let Settled::Done(changed) = settled {
             return Ok(changed);
         }
@@ -81,7 +81,7 @@ fn decide(
     name: &str,
     stored: &Stored,
     (options, now): (&DeleteOptions, Timestamp),
-) -> Result<Next, Status> {
+) -> Result<Proposal, Status> {
     let target = Target {
         kind: request.group_kind(),
         name,
@@ -90,20 +90,19 @@ fn decide(
         Stored::Absent => return Err(Status::not_found(request.group_resource(), name)),
         Stored::Unreadable(value) => {
             target.check(None, value.revision, &options.preconditions)?;
-            return Ok(Next::Discard);
+            return Ok(Next::Discard.into());
         }
         Stored::Object(current) => current,
     };
     let uid = metadata_text(current.about(), "uid").unwrap_or_default();
     target.check(Some(uid), current.revision, &options.preconditions)?;
     let object = current.whole();
-    Ok(
-        match decide_deletion(&request.definition, &object, options, now) {
-            Deletion::Remove => Next::Remove(current.draft()),
-            Deletion::Mark(next) => Next::Put(next.into()),
-            Deletion::Pending => Next::Keep,
-        },
-    )
+    let definition = &request.definition;
+    Ok(match decide_deletion(definition, &object, options, now) {
+        Deletion::Remove => removal(definition, current, current.draft()),
+        Deletion::Mark(next) => Next::Put(next.into()).into(),
+        Deletion::Pending => Next::Keep.into(),
+    })
 }
 
 /// What a client wants deleted.

@@ -1,6 +1,6 @@
 //! PATCH: a change is applied to whatever is stored, as often as it takes.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -53,7 +53,9 @@ pub(crate) async fn patch(
         request,
         part,
         when_missing: WhenMissing::Refused,
+        persistence: destination.persistence,
         warnings: Vec::new(),
+        taken: BTreeSet::new(),
     };
     let mut warnings = Vec::new();
     let patching = |current: &Current| {

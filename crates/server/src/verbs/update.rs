@@ -1,6 +1,6 @@
 //! PUT: an object is replaced, if it is still the one that the client saw.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -46,7 +46,9 @@ pub(crate) async fn update(
         request,
         part,
         when_missing: when_missing(request),
+        persistence: destination.persistence,
         warnings: Vec::new(),
+        taken: BTreeSet::new(),
     };
     let replacing = |current: &Current| {
         refuse_stale(request, current, &object)?;

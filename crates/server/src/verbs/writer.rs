@@ -1,19 +1,23 @@
 //! One request that writes: from what its client wants to what is stored.
 
+use std::collections::BTreeSet;
+
 use listwatch_api::{
     Status,
     object::{Draft, Outline},
     patch::Reach,
 };
 use listwatch_kinds as kinds;
+use listwatch_store::{Key, Operation};
 use serde_json::Value;
 
 use super::{create, part::Part};
 use crate::{
-    admission,
+    admission::{self, Allocation},
     commit::{
-        Changed, Current, Destination, Next, Owners, Proposal, SCANNED, Settled, Stored, Trust,
-        carry_over, deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut,
+        Changed, Current, Destination, Next, Owners, Persistence, Proposal, SCANNED, Settled,
+        Stored, Trust, carry_over, deletion_is_complete, deletion_looks_beyond_metadata,
+        metadata_mut,
     },
     registry::Definition,
     request::ResourceRequest,
@@ -27,8 +31,12 @@ pub(super) struct Writer<'a> {
     pub(super) part: Part,
     /// What becomes of a write to an object that is not there.
     pub(super) when_missing: WhenMissing,
+    /// Whether it is written at all.
+    pub(super) persistence: Persistence,
     /// What the client should hear of what was written last.
     pub(super) warnings: Vec<String>,
+    /// Keys that others have taken, as a try to write them found out.
+    pub(super) taken: BTreeSet<Key>,
 }
 
 /// What becomes of a write to an object that is not there.
@@ -70,16 +78,23 @@ impl<'a> Writer<'a> {
                     if home.is_none() {
                         home = self.find_home().await?;
                     }
-                    create().and_then(|new| self.settle_new(new))
+                    match create() {
+                        Ok(new) => self.settle_new(new).await,
+                        Err(refusal) => Err(refusal),
+                    }
                 }
                 there => {
                     let current = there.object(Status::unknown_resource);
-                    let changed = current.and_then(|it| Ok((it, change(it)?)));
-                    changed.and_then(|(current, change)| self.settle_change(current, change))
+                    match current.and_then(|it| Ok((it, change(it)?))) {
+                        Ok((current, change)) => self.settle_change(current, change).await,
+                        Err(refusal) => Err(refusal),
+                    }
                 }
             };
-            if let Settled::Done(changed) = writing.settle(home.as_ref(), proposal).await? {
-                return Ok(changed);
+            match writing.settle(home.as_ref(), proposal).await? {
+                Settled::Done(changed) => return Ok(changed),
+                Settled::Again => {}
+                Settled::Elsewhere(key) => drop(self.taken.insert(key)),
             }
         }
     }
@@ -95,15 +110,45 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn settle_new(&mut self, New { object, owners }: New<'_>) -> Result<Proposal, Status> {
-        let draft = create::prepare(self.server, self.request, &owners, object);
+    async fn settle_new(&mut self, New { object, owners }: New<'_>) -> Result<Proposal, Status> {
+        let draft = create::own(self.server, self.request, &owners, object);
+        self.settle_draft(draft).await
+    }
+
+    /// Lets a new object begin its life, and checks it.
+    pub(super) async fn settle_draft(&mut self, mut draft: Draft) -> Result<Proposal, Status> {
+        let definition = &self.request.definition;
+        let alongside = self.allocate(None, &mut draft.object).await?;
+        create::begin(self.server, self.request, &mut draft.object);
         create::check(self.request, &draft.object)?;
-        self.warnings = admission::warnings(&self.request.definition, &draft.object);
-        Ok(Next::Put(draft).into())
+        self.warnings = admission::warnings(definition, &draft.object);
+        let next = Next::Put(draft);
+        Ok(Proposal { next, alongside })
+    }
+
+    /// Gives the object what only the cluster can give, and says what is written with it.
+    async fn allocate(
+        &self,
+        before: Option<&Value>,
+        next: &mut Value,
+    ) -> Result<Vec<Operation>, Status> {
+        if !admission::allocates(&self.request.definition) {
+            return Ok(Vec::new());
+        }
+        let allocation = Allocation {
+            server: self.server,
+            taken: &self.taken,
+            persistence: self.persistence,
+        };
+        allocation.allocate(before, next).await
     }
 
     /// Lets the part of the path change what it may, keeps the rest, and checks the result.
-    fn settle_change(&mut self, current: &Current, change: Change<'_>) -> Result<Proposal, Status> {
+    async fn settle_change(
+        &mut self,
+        current: &Current,
+        change: Change<'_>,
+    ) -> Result<Proposal, Status> {
         let Change {
             mut before,
             mut next,
@@ -116,12 +161,18 @@ impl<'a> Writer<'a> {
         }
         self.part
             .keep_the_rest(definition, &before.object, &mut next);
-        if differs(definition, &before.object, &next) {
+        let is_touched = differs(definition, &before.object, &next);
+        if is_touched {
             make_whole(&mut before, &mut next);
             admission::apply_defaults(definition, &mut next);
         }
         carry_over(definition, &before.object, &mut next);
         let managed_fields = owners.settle_next(&before, &mut next);
+        let mut alongside = Vec::new();
+        if is_touched && self.part == Part::Main && admission::allocates(definition) {
+            alongside = self.allocate(Some(&before.object), &mut next).await?;
+            carry_over(definition, &before.object, &mut next);
+        }
         let version = current.revision.to_string();
         metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
         self.check(&before.object, &next)?;
@@ -132,10 +183,11 @@ impl<'a> Writer<'a> {
             managed_fields,
             untouched: before.untouched,
         };
-        Ok(match is_complete {
-            true => Next::Remove(draft).into(),
-            false => Next::Put(draft).into(),
-        })
+        if !is_complete {
+            let next = Next::Put(draft);
+            return Ok(Proposal { next, alongside });
+        }
+        Ok(removal(definition, current, draft))
     }
 
     /// Refuses a change that breaks the rules of the kind. What was valid stays valid, so that the
@@ -159,6 +211,16 @@ impl<'a> Writer<'a> {
         let name = self.request.object_name();
         Err(Status::invalid(self.request.group_kind(), name, &errors))
     }
+}
+
+/// The end of an object, and of what it had from the cluster.
+pub(super) fn removal(definition: &Definition, current: &Current, last: Draft) -> Proposal {
+    let alongside = match admission::allocates(definition) {
+        true => Allocation::release(&current.whole()),
+        false => Vec::new(),
+    };
+    let next = Next::Remove(last);
+    Proposal { next, alongside }
 }
 
 /// How far a write has to look that itself looks no further than this. Kinds with other versions

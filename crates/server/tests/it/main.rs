@@ -26,6 +26,7 @@ mod replicas;
 mod foreign_values;
 mod unreadable_values;
 mod homes;
+mod services;
 mod losing_the_store;
 mod bad_input;
 mod golden;
