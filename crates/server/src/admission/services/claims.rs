@@ -243,8 +243,8 @@ impl<'a> Pool<'a> {
             return Some(self.range.network.to_string());
         }
         let (named, usable) = (self.range.named(), self.range.usable());
-        let places = self.from_somewhere(named + 1, usable);
-        let reserved = self.from_somewhere(1, named);
+        let places = self.places_between(named + 1, usable);
+        let reserved = self.places_between(1, named);
         let addresses = places
             .chain(reserved)
             .map(|place| self.range.at(place).to_string());
@@ -253,7 +253,7 @@ impl<'a> Pool<'a> {
     }
 
     /// The places from the first to the last, beginning anywhere.
-    fn from_somewhere(&self, first: u32, last: u32) -> impl Iterator<Item = u32> + use<> {
+    fn places_between(&self, first: u32, last: u32) -> impl Iterator<Item = u32> + use<> {
         let count = (last + 1).saturating_sub(first);
         let start = match count {
             0 => 0,
@@ -286,8 +286,8 @@ impl<'a> Pool<'a> {
     pub(super) fn free_port(&self, chosen: &BTreeSet<i64>) -> Option<i64> {
         let (first, last) = (*NODE_PORTS.start() as u32, *NODE_PORTS.end() as u32);
         let named = NAMED_PORTS as u32;
-        let places = self.from_somewhere(first + named, last);
-        let reserved = self.from_somewhere(first, first + named - 1);
+        let places = self.places_between(first + named, last);
+        let reserved = self.places_between(first, first + named - 1);
         let mut ports = places.chain(reserved).map(i64::from);
         ports.find(|port| {
             let key = Claim::Port(*port).key();
