@@ -1,7 +1,6 @@
 //! In which form answers go out and bodies come in.
 //!
-//! The forms are closed enums. Protobuf is read but not answered yet, so a client that also takes
-//! JSON gets JSON; the texts of refusals name all forms of Kubernetes.
+//! The forms are closed enums. The texts of refusals name those that Kubernetes names.
 
 use crate::query::Query;
 use crate::status::Status;
@@ -28,6 +27,8 @@ pub enum Encoding {
     Json,
     /// YAML; never for watches.
     Yaml,
+    /// Protobuf; never for tables, and of custom kinds for metadata only.
+    Protobuf,
 }
 
 impl Encoding {
@@ -36,9 +37,31 @@ impl Encoding {
         match self {
             Self::Json => JSON,
             Self::Yaml => YAML,
+            Self::Protobuf => PROTOBUF,
+        }
+    }
+
+    /// The `Content-Type` of a stream of events.
+    pub const fn stream_type(self) -> &'static str {
+        match self {
+            Self::Json | Self::Yaml => JSON,
+            Self::Protobuf => PROTOBUF_WATCH,
+        }
+    }
+
+    /// Whether objects of this origin can be shown so in this syntax.
+    fn can_show(self, target: Target, origin: Origin) -> bool {
+        match (self, target, origin) {
+            (Self::Json | Self::Yaml, _, _) => true,
+            (Self::Protobuf, Target::Table(_), _) => false,
+            (Self::Protobuf, Target::None, origin) => origin == Origin::BuiltIn,
+            (Self::Protobuf, _, _) => true,
         }
     }
 }
+
+/// The syntaxes, the one first that is chosen when a client takes any.
+const ENCODINGS: [Encoding; 3] = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
 
 /// Whether JSON is spread over lines for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -173,8 +196,9 @@ impl Preferences<'_> {
         if origin == Origin::BuiltIn && !accept::names_any(&clauses, representations(answer)) {
             return Err(Status::no_representation(representations(answer)));
         }
-        let allowed = [Encoding::Json, Encoding::Yaml];
-        let found = first_match(&clauses, &allowed, Target::of_object);
+        let found = first_match(&clauses, &ENCODINGS, |clause, encoding| {
+            Target::of_object(clause).filter(|target| encoding.can_show(*target, origin))
+        });
         let (encoding, target, clause) =
             found.ok_or_else(|| Status::not_acceptable(&BODY_TYPES))?;
         if answer == Answer::Watch && encoding == Encoding::Yaml {
@@ -191,9 +215,7 @@ impl Preferences<'_> {
     /// The form of a refusal, which never fails.
     pub fn negotiate_refusal(&self) -> Representation {
         let clauses = accept::parse(self.accept);
-        let allowed = [Encoding::Json, Encoding::Yaml];
-        let plain = |clause: &Clause<'_>| Target::of_object(clause).filter(Target::is_none);
-        let (encoding, layout) = match first_match(&clauses, &allowed, plain) {
+        let (encoding, layout) = match first_match(&clauses, &ENCODINGS, plain) {
             Some((encoding, _, clause)) => (encoding, self.layout(clause)),
             None => (Encoding::Json, Layout::Indented),
         };
@@ -207,11 +229,12 @@ impl Preferences<'_> {
     /// The form of the list of everything that is served, and of its parts.
     pub fn negotiate_discovery(&self) -> Result<(DiscoveryForm, Layout), Status> {
         let clauses = accept::parse(self.accept);
-        let aggregated = first_match(&clauses, &[Encoding::Json], DiscoveryForm::aggregated);
+        let aggregated = first_match(&clauses, &[Encoding::Json], |clause, _| {
+            DiscoveryForm::aggregated(clause)
+        });
         if let Some((_, form, clause)) = aggregated {
             return Ok((form, self.layout(clause)));
         }
-        let plain = |clause: &Clause<'_>| Target::of_object(clause).filter(Target::is_none);
         match first_match(&clauses, &[Encoding::Json], plain) {
             Some((_, _, clause)) => Ok((DiscoveryForm::Plain, self.layout(clause))),
             None => Err(Status::not_acceptable(&BODY_TYPES)),
@@ -322,19 +345,24 @@ impl DiscoveryForm {
 fn first_match<'a, 'b, T>(
     clauses: &'b [Clause<'a>],
     allowed: &[Encoding],
-    read: impl Fn(&Clause<'a>) -> Option<T>,
+    read: impl Fn(&Clause<'a>, Encoding) -> Option<T>,
 ) -> Option<(Encoding, T, &'b Clause<'a>)> {
     clauses.iter().find_map(|clause| {
         let fits = |encoding: &&Encoding| {
             clause.covers(encoding.content_type())
                 && match clause.parameter("stream") {
                     None | Some("") => true,
-                    Some(stream) => stream == "watch" && **encoding == Encoding::Json,
+                    Some(stream) => stream == "watch" && **encoding != Encoding::Yaml,
                 }
         };
-        let encoding = allowed.iter().find(fits)?;
-        read(clause).map(|read| (*encoding, read, clause))
+        let mut fitting = allowed.iter().filter(fits);
+        fitting.find_map(|encoding| Some((*encoding, read(clause, *encoding)?, clause)))
     })
+}
+
+/// What a clause wants, if that is the object as it is.
+fn plain(clause: &Clause<'_>, _: Encoding) -> Option<Target> {
+    Target::of_object(clause).filter(Target::is_none)
 }
 
 fn representations(answer: Answer) -> &'static [&'static str] {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use listwatch_api::schema::Schema;
+use listwatch_api::schema::{Schema, TypeId};
 use serde_json::Value;
 
 mod conversion;
@@ -22,6 +22,9 @@ pub use kind_table::storage_version_hash;
 pub use stored_value::{Form, Unreadable, ValueReader};
 
 const BUILTIN_KINDS: &str = include_str!("registry/builtin/kinds.txt");
+/// The shapes that all versions share.
+pub(crate) const META_SCHEMA: &str = include_str!("registry/builtin/schema/meta.v1.txt");
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const BUILTIN_SCHEMA: [&str; 25] = [
     include_str!("registry/builtin/schema/admissionregistration.v1.txt"),
     include_str!("registry/builtin/schema/apiextensions.v1.txt"),
@@ -38,7 +41,7 @@ const BUILTIN_SCHEMA: [&str; 25] = [
     include_str!("registry/builtin/schema/discovery.v1.txt"),
     include_str!("registry/builtin/schema/events.v1.txt"),
     include_str!("registry/builtin/schema/flowcontrol.v1.txt"),
-    include_str!("registry/builtin/schema/meta.v1.txt"),
+    META_SCHEMA,
     include_str!("registry/builtin/schema/networking.v1.txt"),
     include_str!("registry/builtin/schema/node.v1.txt"),
     include_str!("registry/builtin/schema/policy.v1.txt"),
@@ -102,6 +105,26 @@ impl Registry {
             .map(|&place| &self.definitions[place])
             .find(|found| &*found.group == group && &*found.version == version)
             .cloned()
+    }
+
+    /// The shape of the objects of a kind, of what subresources speak, and of what all versions
+    /// share.
+    pub fn type_of(&self, api_version: &str, kind: &str) -> Option<TypeId> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let shared = || self.schema.find(&format!("{META}.{kind}"));
+        if group == "meta.k8s.io" {
+            return shared();
+        }
+        let spoken = self.definitions.iter().find_map(|definition| {
+            let own = Some(Expected::from(&**definition));
+            let below = definition.subresources.iter();
+            let below = below.map(|part| Expected::of_subresource(definition, part));
+            let found = own.into_iter().chain(below).find(|spoken| {
+                spoken.kind == kind && spoken.version == version && spoken.group == group
+            });
+            found.and_then(|spoken| spoken.schema)
+        });
+        spoken.or_else(|| (api_version == "v1").then(shared).flatten())
     }
 
     /// Whether the objects of this kind are also served in another version than the stored one.

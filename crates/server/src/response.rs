@@ -6,7 +6,9 @@ mod compress;
 mod failure;
 mod format;
 mod indent;
+mod kept_messages;
 mod list_stream;
+mod messages;
 pub mod partial_metadata;
 pub mod table;
 mod watch_stream;
@@ -19,5 +21,6 @@ pub(crate) use failure::{
     too_many_requests,
 };
 pub(crate) use indent::indented;
+pub(crate) use kept_messages::KeptMessages;
 pub(crate) use list_stream::ListPage;
-pub(crate) use watch_stream::{Beginning, Bookmarks, WatchPlan, WatchStream, error_frame};
+pub(crate) use watch_stream::{Beginning, Bookmarks, WatchPlan, WatchStream};

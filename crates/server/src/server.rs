@@ -18,6 +18,7 @@ use crate::{
     openapi::OpenApi,
     registry::{Definition, Lifetime, Persistence as Kept, Registry, ValueReader, Verb},
     request::ResourceRequest,
+    response::KeptMessages,
     settings::Settings,
     watch_cache::{KindCache, KindLayout, WatchCaches},
 };
@@ -45,6 +46,7 @@ pub(crate) struct Server {
     pub(crate) metrics: Metrics,
     pub(crate) discovery: Discovery,
     pub(crate) openapi: OpenApi,
+    pub(crate) kept_messages: Arc<KeptMessages>,
 }
 
 /// A server that answers requests until it is shut down or dropped.
@@ -140,6 +142,7 @@ impl Server {
             open_watches: OpenWatches::new(settings.watches_max, settings.watches_per_client_max),
             metrics: Metrics::new(),
             openapi: OpenApi::new(Arc::clone(&registry)),
+            kept_messages: Arc::default(),
             registry,
             settings,
         })

@@ -49,9 +49,13 @@ fn the_most_wanted_encoding_that_is_served_wins() {
     );
     assert_eq!(
         encoding("application/vnd.kubernetes.protobuf,application/json"),
-        Encoding::Json
+        Encoding::Protobuf
     );
     assert_eq!(encoding("application/json;stream=watch"), Encoding::Json);
+    assert_eq!(
+        encoding("application/vnd.kubernetes.protobuf;stream=watch"),
+        Encoding::Protobuf
+    );
 }
 
 #[test]
@@ -116,6 +120,30 @@ fn a_table_in_protobuf_is_refused() {
                     application/yaml, application/vnd.kubernetes.protobuf";
     let accept = "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io";
     assert_eq!(refused(accept, Answer::List, Origin::BuiltIn), expected);
+}
+
+#[test]
+fn custom_resources_are_protobuf_in_their_metadata_only() {
+    let expected = "only the following media types are accepted: application/json, \
+                    application/yaml, application/vnd.kubernetes.protobuf";
+    let accept = "application/vnd.kubernetes.protobuf";
+    assert_eq!(refused(accept, Answer::List, Origin::Custom), expected);
+    let negotiate = |accept| {
+        let preferences = Preferences {
+            accept,
+            user_agent: "",
+            query: Query::new(&[]),
+        };
+        let chosen = preferences.negotiate(Answer::Watch, Origin::Custom);
+        chosen.unwrap().encoding
+    };
+    assert_eq!(
+        negotiate("application/vnd.kubernetes.protobuf,application/json"),
+        Encoding::Json
+    );
+    let metadata =
+        "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+    assert_eq!(negotiate(metadata), Encoding::Protobuf);
 }
 
 #[test]
@@ -200,7 +228,7 @@ fn a_refusal_always_has_a_form() {
     assert_eq!(form(TABLE), (Encoding::Json, Layout::Indented));
     assert_eq!(
         form("application/vnd.kubernetes.protobuf"),
-        (Encoding::Json, Layout::Indented)
+        (Encoding::Protobuf, Layout::Compact)
     );
 }
 

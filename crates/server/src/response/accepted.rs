@@ -17,6 +17,7 @@ use super::{
     format::Format,
     indent::{Indenter, indented},
     list_stream::{ListPage, ListStream},
+    messages::status_document,
 };
 use crate::{
     commit::{Changed, parse},
@@ -78,13 +79,18 @@ impl Accepted {
             // An answer to a question has nothing that a row could show.
             return Err(Status::not_acceptable(&BODY_TYPES));
         }
-        let Server { registry, .. } = server;
-        let format = Format::new(registry, &request.definition, representation.transform);
+        let (registry, kept) = (&server.registry, &server.kept_messages);
+        let format = Format::new(registry, &request.definition, representation, kept)?;
         Ok(Self {
             representation,
             takes_gzip: accepts_gzip(&request.headers),
             format,
         })
+    }
+
+    /// The syntax of the answer.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.representation.encoding
     }
 
     /// An answer with one stored object, or the part of it that was asked for.
@@ -139,29 +145,34 @@ impl Accepted {
     }
 
     /// An answer with a list, which is made while it is sent.
-    pub(crate) fn list(
+    pub(crate) async fn list(
         &self,
         server: &Server,
         request: &ResourceRequest,
         page: ListPage,
-    ) -> Response<Body> {
+    ) -> Result<Response<Body>, Status> {
+        let beginning = page.measure(&self.format).await?;
         let now = server.settings.clock.now();
         let counter = server.metrics.listed(&KindLabels::new(&request.definition));
-        let (mut stream, mut first) = ListStream::begin(page, &self.format, (now, counter));
+        let (mut stream, mut first) =
+            ListStream::begin(page, &self.format, beginning, (now, counter));
         if self.representation.encoding == Encoding::Yaml {
             while let Some(piece) = stream.next() {
                 first.extend(piece);
             }
         }
-        if stream.is_complete() {
-            return self.answer(first, StatusCode::OK);
-        }
-        self.stream(first, stream)
+        Ok(match (stream.is_complete(), self.representation.encoding) {
+            (false, _) => self.stream(first, stream),
+            (true, Encoding::Protobuf) => self.whole(first, StatusCode::OK),
+            (true, _) => self.answer(first, StatusCode::OK),
+        })
     }
 
     fn stream(&self, first: Vec<u8>, stream: ListStream) -> Response<Body> {
         let compressor = self.takes_gzip.then(Compressor::new);
-        let indenter = (self.representation.layout == Layout::Indented).then(Indenter::default);
+        let is_indented = self.representation.layout == Layout::Indented
+            && self.representation.encoding != Encoding::Protobuf;
+        let indenter = is_indented.then(Indenter::default);
         let pieces = Pieces {
             first: Some(first),
             stream,
@@ -180,7 +191,7 @@ impl Accepted {
         let headers = response.headers_mut();
         headers.insert(
             header::CONTENT_TYPE,
-            HeaderValue::from_static("application/json"),
+            HeaderValue::from_static(self.representation.encoding.content_type()),
         );
         if self.takes_gzip {
             announce_gzip(headers);
@@ -190,7 +201,17 @@ impl Accepted {
 
     /// A whole JSON document in the accepted form.
     fn answer(&self, json: Vec<u8>, code: StatusCode) -> Response<Body> {
-        let mut bytes = encode(self.representation, json);
+        if self.representation.encoding != Encoding::Protobuf {
+            return self.whole(encode(self.representation, json), code);
+        }
+        match self.format.protobuf_document(&json) {
+            Ok(bytes) => self.whole(bytes, code),
+            Err(status) => self.whole(status_document(&status), StatusCode::INTERNAL_SERVER_ERROR),
+        }
+    }
+
+    /// A whole document that is in its form already.
+    fn whole(&self, mut bytes: Vec<u8>, code: StatusCode) -> Response<Body> {
         let is_compressed = self.takes_gzip && bytes.len() > COMPRESSED_BYTES_MIN;
         if is_compressed {
             bytes = Compressor::member(&bytes);
@@ -256,18 +277,18 @@ impl Pieces {
     }
 }
 
-/// A JSON document in the form that was chosen.
+/// A JSON document as text in the form that was chosen.
 pub(super) fn encode(representation: Representation, json: Vec<u8>) -> Vec<u8> {
     match (representation.encoding, representation.layout) {
-        (Encoding::Json, Layout::Compact) => {
-            let mut line = json;
-            line.push(b'\n');
-            line
-        }
-        (Encoding::Json, Layout::Indented) => indented(&json),
         (Encoding::Yaml, _) => {
             let value: Value = serde_json::from_slice(&json).expect("answers are made as JSON");
             yaml::encode(&value).into_bytes()
         }
+        (_, Layout::Compact) => {
+            let mut line = json;
+            line.push(b'\n');
+            line
+        }
+        (_, Layout::Indented) => indented(&json),
     }
 }

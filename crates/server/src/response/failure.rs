@@ -2,9 +2,12 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use listwatch_api::{Status, media_type::Preferences};
+use listwatch_api::{
+    Status,
+    media_type::{Encoding, Preferences},
+};
 
-use super::{accepted::encode, body::Body};
+use super::{accepted::encode, body::Body, messages::status_document};
 use crate::{
     request::Query,
     watch_cache::{CacheError, WatchError},
@@ -31,8 +34,14 @@ pub(crate) fn preferences<'a>(headers: &'a HeaderMap, query: &'a Query) -> Prefe
 /// An answer that is a `Status`.
 pub(crate) fn status(status: &Status, headers: &HeaderMap, query: &Query) -> Response<Body> {
     let representation = preferences(headers, query).negotiate_refusal();
-    let json = serde_json::to_vec(status).expect("a Status is JSON");
-    let mut response = Response::new(Body::Whole(encode(representation, json).into()));
+    let body = match representation.encoding {
+        Encoding::Protobuf => status_document(status),
+        _ => {
+            let json = serde_json::to_vec(status).expect("a Status is JSON");
+            encode(representation, json)
+        }
+    };
+    let mut response = Response::new(Body::Whole(body.into()));
     *response.status_mut() =
         StatusCode::from_u16(status.http_code()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();

@@ -2,21 +2,25 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use listwatch_api::{
-    EventType, ResourceVersion,
-    media_type::{IncludeObject, MetaVersion, Transform},
+    EventType, ResourceVersion, Status,
+    media_type::{BODY_TYPES, Encoding, IncludeObject, MetaVersion, Representation, Transform},
     object::{Header, StoredObject, to_canonical},
+    protobuf,
 };
 use serde_json::json;
 
 use super::{
+    kept_messages::KeptMessages,
+    messages::{self, Messages},
     partial_metadata::{self, ListMetadata, PartialList},
     table::{ColumnDefinitions, Printer, RowObject, Table, TableList},
 };
 use crate::{
     registry::{Conversion, Definition, Registry},
-    watch_cache::EncodingId,
+    watch_cache::{CachedObject, EncodingId, resource_version},
 };
 
 /// Turns the stored objects of one kind into what one request wants.
@@ -25,6 +29,15 @@ pub(crate) struct Format {
     definition: Arc<Definition>,
     shape: Shape,
     converter: Converter,
+    syntax: Syntax,
+}
+
+/// What lists and events are written in.
+#[derive(Clone)]
+enum Syntax {
+    /// JSON, which also becomes what is neither.
+    Json,
+    Protobuf(Arc<Messages>),
 }
 
 /// What is shown of an object, and by whom.
@@ -62,6 +75,11 @@ pub(crate) enum ListWriter {
         separator: &'static [u8],
     },
     Partial(PartialList),
+    Messages {
+        format: Format,
+        messages: Arc<Messages>,
+        end: &'static [u8],
+    },
     Rows {
         converter: Converter,
         table: TableList<'static>,
@@ -69,13 +87,14 @@ pub(crate) enum ListWriter {
 }
 
 impl Format {
-    /// The format of this kind's objects.
+    /// The format of this kind's objects; refused if it has no such form.
     pub(crate) fn new(
         registry: &Arc<Registry>,
         definition: &Arc<Definition>,
-        transform: Transform,
-    ) -> Self {
-        let shape = match transform {
+        representation: Representation,
+        kept: &Arc<KeptMessages>,
+    ) -> Result<Self, Status> {
+        let shape = match representation.transform {
             Transform::None => Shape::Whole,
             Transform::PartialObjectMetadata { version } => Shape::Partial(version),
             Transform::Table { version, include } => Shape::Row {
@@ -89,11 +108,48 @@ impl Format {
             registry,
             conversion: definition.conversion,
         };
-        Self {
+        let format = Self {
             definition: Arc::clone(definition),
             shape,
             converter,
+            syntax: Syntax::Json,
+        };
+        match representation.encoding {
+            Encoding::Json | Encoding::Yaml => Ok(format),
+            Encoding::Protobuf => format
+                .in_protobuf(kept)
+                .ok_or_else(|| Status::not_acceptable(&BODY_TYPES)),
         }
+    }
+
+    fn in_protobuf(self, kept: &Arc<KeptMessages>) -> Option<Self> {
+        let definition = &self.definition;
+        let registry = Arc::clone(&self.converter.registry);
+        let (type_id, api_version, kinds) = match self.shape {
+            Shape::Whole => {
+                let kinds = [&*definition.kind, &*definition.list_kind];
+                (definition.schema?, definition.api_version(), kinds)
+            }
+            Shape::Partial(version) => {
+                let kinds = ["PartialObjectMetadata", "PartialObjectMetadataList"];
+                let api_version = version.api_version();
+                let type_id = registry.type_of(api_version, kinds[0])?;
+                (type_id, api_version.to_owned(), kinds)
+            }
+            Shape::Row { .. } => return None,
+        };
+        let [kind, list_kind] = kinds.map(str::to_owned);
+        let messages = Messages {
+            registry,
+            type_id,
+            api_version,
+            kind,
+            list_kind,
+            kept: Arc::clone(kept),
+            encoding: EncodingId::new(self.json_encoding()? + PROTOBUF_ENCODINGS),
+        };
+        let syntax = Syntax::Protobuf(Arc::new(messages));
+        Some(Self { syntax, ..self })
     }
 
     /// The format of the scales of this kind's objects.
@@ -121,6 +177,13 @@ impl Format {
 
     /// Which frames are the same bytes as this format's; `None` for rows, which tell an age.
     pub(crate) fn encoding(&self) -> Option<EncodingId> {
+        match &self.syntax {
+            Syntax::Json => self.json_encoding().map(EncodingId::new),
+            Syntax::Protobuf(messages) => Some(messages.encoding),
+        }
+    }
+
+    fn json_encoding(&self) -> Option<u64> {
         let conversion = match self.definition.conversion {
             Conversion::None => 0,
             Conversion::EventsV1 => 1,
@@ -132,10 +195,34 @@ impl Format {
             Shape::Partial(MetaVersion::V1Beta1) => 2,
             Shape::Row { .. } => return None,
         };
-        Some(EncodingId::new(conversion * 3 + shape))
+        Some(conversion * 3 + shape)
     }
 
-    /// Appends one object as a document of its own.
+    /// What lists and events are made of when they are protobuf.
+    pub(super) fn messages(&self) -> Option<&Arc<Messages>> {
+        match &self.syntax {
+            Syntax::Json => None,
+            Syntax::Protobuf(messages) => Some(messages),
+        }
+    }
+
+    /// A document of any type that is served, from JSON to protobuf.
+    pub(crate) fn protobuf_document(&self, json: &[u8]) -> Result<Vec<u8>, Status> {
+        messages::document(&self.converter.registry, json)
+    }
+
+    /// Appends one object as JSON, as it stands in lists and events.
+    pub(super) fn json_object(
+        &self,
+        object: &StoredObject,
+        version: ResourceVersion,
+        buffer: &mut Vec<u8>,
+    ) {
+        let row = (ColumnDefinitions::Omitted, Timestamp::UNIX_EPOCH);
+        self.row_or_object(object, version, row, buffer);
+    }
+
+    /// Appends one object as a JSON document of its own.
     pub(crate) fn object(
         &self,
         object: &StoredObject,
@@ -199,9 +286,59 @@ impl Format {
         (columns, now): (ColumnDefinitions, Timestamp),
         buffer: &mut Vec<u8>,
     ) {
-        begin_frame(event_type, buffer);
-        self.row_or_object(object, version, (columns, now), buffer);
-        buffer.extend_from_slice(FRAME_END);
+        self.in_frame(event_type, buffer, |buffer| {
+            self.row_or_object(object, version, (columns, now), buffer);
+        });
+    }
+
+    /// Appends the frame of an event that shows an object as it is.
+    pub(crate) fn state_frame(
+        &self,
+        object: &CachedObject,
+        (columns, now): (ColumnDefinitions, Timestamp),
+        buffer: &mut Vec<u8>,
+    ) {
+        match &self.syntax {
+            Syntax::Json => {
+                let shown = (object.stored(), resource_version(object.revision()));
+                self.frame(EventType::Added, shown, (columns, now), buffer);
+            }
+            Syntax::Protobuf(messages) => {
+                buffer.extend(messages.kept_frame(EventType::Added, self, object));
+            }
+        }
+    }
+
+    /// Appends a frame with the object that `append` writes as JSON.
+    fn in_frame(
+        &self,
+        event_type: EventType,
+        buffer: &mut Vec<u8>,
+        append: impl FnOnce(&mut Vec<u8>),
+    ) {
+        match &self.syntax {
+            Syntax::Json => {
+                begin_frame(event_type, buffer);
+                append(buffer);
+                buffer.extend_from_slice(FRAME_END);
+            }
+            Syntax::Protobuf(messages) => {
+                let mut json = Vec::new();
+                append(&mut json);
+                buffer.extend(messages.frame(event_type, &json));
+            }
+        }
+    }
+
+    /// The frame that ends a stream with a `Status`.
+    pub(crate) fn error_frame(&self, status: &Status) -> Bytes {
+        match &self.syntax {
+            Syntax::Json => {
+                let status = serde_json::to_string(status).expect("a Status is JSON");
+                format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n").into()
+            }
+            Syntax::Protobuf(_) => messages::status_frame(status).into(),
+        }
     }
 
     /// Appends the frame of a bookmark: an object with nothing but its kind and a version.
@@ -223,9 +360,9 @@ impl Format {
         let object = json!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
         let object = StoredObject::scan(to_canonical(&object).into(), &[])
             .expect("canonical bytes are what the scanner reads");
-        begin_frame(EventType::Bookmark, buffer);
-        self.served(&object, version, (columns, now), buffer);
-        buffer.extend_from_slice(FRAME_END);
+        self.in_frame(EventType::Bookmark, buffer, |buffer| {
+            self.served(&object, version, (columns, now), buffer);
+        });
     }
 
     /// Begins a list: everything before the first item.
@@ -286,6 +423,9 @@ fn table(
     }
 }
 
+/// What the number of an encoding grows by when it is protobuf: more than there are others.
+const PROTOBUF_ENCODINGS: u64 = 1 << 32;
+
 /// What follows the object of a frame.
 const FRAME_END: &[u8] = b"}\n";
 
@@ -312,12 +452,9 @@ impl Converter {
 
 impl ListWriter {
     /// Appends one item.
-    pub(crate) fn item(
-        &mut self,
-        object: &StoredObject,
-        version: ResourceVersion,
-        buffer: &mut Vec<u8>,
-    ) {
+    pub(crate) fn item(&mut self, object: &CachedObject, buffer: &mut Vec<u8>) {
+        let stored = object.stored();
+        let version = resource_version(object.revision());
         match self {
             Self::Objects {
                 converter,
@@ -326,12 +463,20 @@ impl ListWriter {
                 buffer.extend_from_slice(separator);
                 *separator = b",";
                 converter
-                    .served(object)
+                    .served(stored)
                     .append(Header::Omitted, version, buffer);
             }
-            Self::Partial(list) => list.item(object, version, buffer),
+            Self::Partial(list) => list.item(stored, version, buffer),
+            Self::Messages {
+                format, messages, ..
+            } => {
+                let message = messages.message(format, object);
+                let message = message.expect("it was written once, to know its length");
+                buffer.extend(protobuf::item_head(message.len()));
+                buffer.extend_from_slice(&message);
+            }
             Self::Rows { converter, table } => {
-                table.row(&converter.served(object), version, buffer);
+                table.row(&converter.served(stored), version, buffer);
             }
         }
     }
@@ -341,6 +486,7 @@ impl ListWriter {
         match self {
             Self::Objects { .. } => buffer.extend_from_slice(b"]}"),
             Self::Partial(list) => list.end(buffer),
+            Self::Messages { end, .. } => buffer.extend_from_slice(end),
             Self::Rows { table, .. } => table.end(buffer),
         }
     }

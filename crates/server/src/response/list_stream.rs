@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use listwatch_api::ContinueToken;
+use listwatch_api::{ContinueToken, Status, protobuf};
 use prometheus_client::metrics::counter::Counter;
 
 use super::{
     format::{Format, ListWriter},
+    messages::{Messages, not_writable},
     partial_metadata::ListMetadata,
 };
 use crate::watch_cache::{CachedObject, Interest, Snapshot, resource_version};
@@ -15,12 +16,31 @@ use crate::watch_cache::{CachedObject, Interest, Snapshot, resource_version};
 /// Bytes that are made and sent together.
 const CHUNK_BYTES: usize = 128 * 1024;
 
+/// Objects that are measured before others get their turn: some hundred microseconds when none of
+/// them was asked for before.
+const MEASURED_PER_TURN: usize = 64;
+
 /// Part of a collection at one moment.
 pub(crate) struct ListPage {
     snapshot: Snapshot,
     extent: Extent,
     continue_token: Option<String>,
     remaining: Option<u64>,
+}
+
+/// A place in a page to go on from.
+enum Place {
+    /// After this many objects of a page with a limit.
+    Number(usize),
+    /// At the first object whose key is not less.
+    Key(Vec<u8>),
+}
+
+/// Whether more of a page is wanted at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Appetite {
+    More,
+    Later,
 }
 
 /// Which objects are on a page.
@@ -81,14 +101,94 @@ impl ListPage {
             }
         }
     }
+
+    fn beginning(&self) -> Place {
+        match &self.extent {
+            Extent::Some(_) => Place::Number(0),
+            Extent::Rest { start, .. } => Place::Key(start.clone()),
+        }
+    }
+
+    /// Shows objects from a place on. Says where to go on; `None` after the last.
+    fn visit(
+        &self,
+        from: &Place,
+        mut show: impl FnMut(&CachedObject) -> Appetite,
+    ) -> Option<Place> {
+        match (&self.extent, from) {
+            (Extent::Some(objects), Place::Number(shown)) => {
+                let rest = objects.iter().enumerate().skip(*shown);
+                for (number, object) in rest {
+                    if show(object) == Appetite::Later {
+                        return Some(Place::Number(number + 1));
+                    }
+                }
+            }
+            (Extent::Rest { interest, .. }, Place::Key(start)) => {
+                for object in self.snapshot.select(interest, start) {
+                    if show(object) == Appetite::Later {
+                        let after = [object.key().as_bytes(), b"\0"].concat();
+                        return Some(Place::Key(after));
+                    }
+                }
+            }
+            _ => unreachable!("the places of a page are of one sort"),
+        }
+        None
+    }
+
+    /// Finds out what a list in this format begins with. Only protobuf costs something here: it
+    /// begins with the length of all that follows.
+    pub(crate) async fn measure(&self, format: &Format) -> Result<Beginning, Status> {
+        let Some(messages) = format.messages() else {
+            return Ok(Beginning::Text);
+        };
+        let (mut items_length, mut failed) = (0, None);
+        let mut place = Some(self.beginning());
+        while let Some(from) = place {
+            let mut left = MEASURED_PER_TURN;
+            place = self.visit(&from, |object| {
+                left -= 1;
+                match messages.message(format, object) {
+                    Ok(message) => items_length += protobuf::item_length(message.len()),
+                    Err(error) => failed = Some(not_writable(&error)),
+                }
+                match left == 0 || failed.is_some() {
+                    true => Appetite::Later,
+                    false => Appetite::More,
+                }
+            });
+            if let Some(status) = failed {
+                return Err(status);
+            }
+            if place.is_some() {
+                tokio::task::yield_now().await;
+            }
+        }
+        let messages = Arc::clone(messages);
+        Ok(Beginning::Messages {
+            messages,
+            items_length,
+        })
+    }
+}
+
+/// What a list begins with.
+pub(crate) enum Beginning {
+    /// Nothing that depends on its items.
+    Text,
+    /// The length of all its items.
+    Messages {
+        messages: Arc<Messages>,
+        items_length: usize,
+    },
 }
 
 /// Writes a page in pieces.
 pub(crate) struct ListStream {
     page: ListPage,
-    writer: Option<ListWriter>,
-    /// How many objects of a page with a limit have been written.
-    written: usize,
+    /// How it goes on, and where; `None` after the end.
+    rest: Option<(ListWriter, Place)>,
     counter: Counter,
 }
 
@@ -97,6 +197,7 @@ impl ListStream {
     pub(crate) fn begin(
         page: ListPage,
         format: &Format,
+        beginning: Beginning,
         (now, counter): (Timestamp, Counter),
     ) -> (Self, Vec<u8>) {
         let mut buffer = Vec::with_capacity(4 * 1024);
@@ -105,11 +206,24 @@ impl ListStream {
             continue_token: page.continue_token.as_deref(),
             remaining_item_count: page.remaining,
         };
-        let writer = format.begin_list(&metadata, now, &mut buffer);
+        let writer = match beginning {
+            Beginning::Text => format.begin_list(&metadata, now, &mut buffer),
+            Beginning::Messages {
+                messages,
+                items_length,
+            } => {
+                let around = messages.around_items(&metadata, items_length);
+                buffer.extend(around.before);
+                ListWriter::Messages {
+                    format: format.clone(),
+                    messages,
+                    end: around.after,
+                }
+            }
+        };
         let mut stream = Self {
+            rest: Some((writer, page.beginning())),
             page,
-            writer: Some(writer),
-            written: 0,
             counter,
         };
         stream.fill(&mut buffer);
@@ -118,12 +232,12 @@ impl ListStream {
 
     /// Whether everything has been written.
     pub(crate) fn is_complete(&self) -> bool {
-        self.writer.is_none()
+        self.rest.is_none()
     }
 
     /// The next piece; `None` after the last.
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
-        self.writer.as_ref()?;
+        self.rest.as_ref()?;
         let mut buffer = Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 8);
         self.fill(&mut buffer);
         Some(buffer)
@@ -131,35 +245,20 @@ impl ListStream {
 
     /// Appends objects until the piece is large enough or none is left.
     fn fill(&mut self, buffer: &mut Vec<u8>) {
-        let Some(writer) = &mut self.writer else {
+        let Some((mut writer, from)) = self.rest.take() else {
             return;
         };
-        let mut append = |object: &CachedObject, buffer: &mut Vec<u8>| {
-            writer.item(object.stored(), resource_version(object.revision()), buffer);
+        let left = self.page.visit(&from, |object| {
+            writer.item(object, buffer);
             self.counter.inc();
-        };
-        match &mut self.page.extent {
-            Extent::Some(objects) => {
-                while let Some(object) = objects.get(self.written) {
-                    append(object, buffer);
-                    self.written += 1;
-                    if buffer.len() >= CHUNK_BYTES {
-                        return;
-                    }
-                }
+            match buffer.len() >= CHUNK_BYTES {
+                true => Appetite::Later,
+                false => Appetite::More,
             }
-            Extent::Rest { interest, start } => {
-                for object in self.page.snapshot.select(interest, start) {
-                    append(object, buffer);
-                    if buffer.len() >= CHUNK_BYTES {
-                        *start = [object.key().as_bytes(), b"\0"].concat();
-                        return;
-                    }
-                }
-            }
-        }
-        if let Some(writer) = self.writer.take() {
-            writer.end(buffer);
+        });
+        match left {
+            Some(place) => self.rest = Some((writer, place)),
+            None => writer.end(buffer),
         }
     }
 }

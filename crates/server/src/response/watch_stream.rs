@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use listwatch_api::{EventType, Status};
+use listwatch_api::Status;
 use listwatch_store::Revision;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -177,12 +177,10 @@ impl WatchStream {
             let Some(object) = rest.next() else {
                 break None;
             };
-            let version = resource_version(object.revision());
             let columns = std::mem::replace(&mut self.columns, ColumnDefinitions::Omitted);
-            let stored = (object.stored(), version);
             self.plan
                 .format
-                .frame(EventType::Added, stored, (columns, now), &mut buffer);
+                .state_frame(object, (columns, now), &mut buffer);
             events += 1;
             if buffer.len() >= CHUNK_BYTES {
                 let mut after = object.key().as_bytes().to_vec();
@@ -328,7 +326,8 @@ impl WatchStream {
     fn failed(&mut self, error: &WatchError) -> Piece {
         self.stage = Stage::Ended;
         self.metrics.expired();
-        Piece::Whole(error_frame(&Status::from(error.clone())))
+        let status = Status::from(error.clone());
+        Piece::Whole(self.plan.format.error_frame(&status))
     }
 }
 
@@ -399,12 +398,6 @@ enum Woken {
     Events(Result<WatchBatch, WatchError>),
     Time,
     End,
-}
-
-/// The frame that ends a stream with a `Status`.
-pub(crate) fn error_frame(status: &Status) -> Bytes {
-    let status = serde_json::to_string(status).expect("a Status is JSON");
-    format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n").into()
 }
 
 #[cfg(test)]

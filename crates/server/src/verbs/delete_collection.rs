@@ -30,5 +30,5 @@ pub(crate) async fn delete_collection(
             Err(status) => return Err(status),
         }
     }
-    Ok(accept.list(server, request, page))
+    accept.list(server, request, page).await
 }

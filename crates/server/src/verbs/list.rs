@@ -23,7 +23,7 @@ pub(crate) async fn list(
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate_list(server, request)?;
     let page = page(server, request).await?;
-    Ok(accept.list(server, request, page))
+    accept.list(server, request, page).await
 }
 
 /// The page of the collection that the request asks for.

@@ -17,7 +17,7 @@ use crate::{
     request::{PathForm, ResourceRequest},
     response::{
         self, Accepted, Beginning, Body, Bookmarks, Compressor, Piece, WatchPlan, WatchStream,
-        accepts_gzip, error_frame,
+        accepts_gzip,
     },
     server::Server,
     watch_cache::{Interest, KindCache},
@@ -49,11 +49,14 @@ pub(crate) async fn watch(
             Frames::Watch(Box::new((stream, slot)))
         }
         // A watch is open before it knows; what is wrong with its start is its only event.
-        Err(status) => Frames::Refused(Some(Piece::Whole(error_frame(&status)))),
+        Err(status) => Frames::Refused(Some(Piece::Whole(accept.format.error_frame(&status)))),
     };
     match upgrade {
-        Some(upgrade) => Ok(upgrade.accept(frames)),
-        None => Ok(http_stream(coding(request, &options), frames)),
+        Some(upgrade) => Ok(upgrade.accept(accept.encoding(), frames)),
+        None => {
+            let content_type = accept.encoding().stream_type();
+            Ok(http_stream(content_type, coding(request, &options), frames))
+        }
     }
 }
 
@@ -65,7 +68,7 @@ const TOO_MANY_WATCHES_RETRY: u32 = 10;
 /// The longest life of a watch, whatever it asks for.
 const LIFETIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// The chunks of one stream, each of whole lines.
+/// The chunks of one stream, each of whole frames.
 enum Frames {
     /// A watch, with its place among the open ones.
     Watch(Box<(WatchStream, WatchSlot)>),
@@ -163,7 +166,7 @@ fn coding(request: &ResourceRequest, options: &WatchOptions) -> Coding {
     }
 }
 
-fn http_stream(coding: Coding, frames: Frames) -> Response<Body> {
+fn http_stream(content_type: &'static str, coding: Coding, frames: Frames) -> Response<Body> {
     let chunks = stream::unfold(frames, move |mut frames| async move {
         let chunk = frames.next().await?;
         let chunk = match coding {
@@ -174,10 +177,7 @@ fn http_stream(coding: Coding, frames: Frames) -> Response<Body> {
     });
     let mut response = Response::new(Body::pieces(chunks));
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     if coding == Coding::Gzip {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));

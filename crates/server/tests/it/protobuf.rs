@@ -1,6 +1,9 @@
 //! Protobuf held against what Kubernetes' own code writes: objects of every kind, recorded by the
 //! program in `conformance/protobuf` with every field set, with none, and with odd values.
 
+mod reading;
+mod serving;
+
 use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path};
 
 use flate2::bufread::GzDecoder;
@@ -48,23 +51,27 @@ impl Record {
             .unwrap_or(("", &self.api_version))
     }
 
-    /// The type of the kind: beside those of the same version, or with what all versions share.
     fn type_id(&self, registry: &Registry) -> TypeId {
-        let schema = registry.schema();
-        let same_version = |group: &str, version: &str| (group, version) == self.group_version();
-        let neighbour = registry
-            .definitions()
-            .iter()
-            .find(|definition| same_version(&definition.group, &definition.version));
-        let beside = neighbour.and_then(|definition| {
-            let name = &schema.object_type(definition.schema?).name;
-            let (package, _) = name.rsplit_once('.')?;
-            schema.find(&format!("{package}.{}", self.kind))
-        });
-        beside
-            .or_else(|| schema.find(&format!("{META}.{}", self.kind)))
-            .unwrap_or_else(|| panic!("no type for {} {}", self.api_version, self.kind))
+        type_id(registry, &self.api_version, &self.kind)
     }
+}
+
+/// The type of a kind: beside those of the same version, or with what all versions share.
+fn type_id(registry: &Registry, api_version: &str, kind: &str) -> TypeId {
+    let schema = registry.schema();
+    let wanted = api_version.split_once('/').unwrap_or(("", api_version));
+    let neighbour = registry
+        .definitions()
+        .iter()
+        .find(|definition| (&*definition.group, &*definition.version) == wanted);
+    let beside = neighbour.and_then(|definition| {
+        let name = &schema.object_type(definition.schema?).name;
+        let (package, _) = name.rsplit_once('.')?;
+        schema.find(&format!("{package}.{kind}"))
+    });
+    beside
+        .or_else(|| schema.find(&format!("{META}.{kind}")))
+        .unwrap_or_else(|| panic!("no type for {api_version} {kind}"))
 }
 
 /// The objects of one recording.

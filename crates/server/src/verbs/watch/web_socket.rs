@@ -1,7 +1,9 @@
 //! The same frames over a WebSocket, for clients behind proxies that hold back streams.
 
+use bytes::{Buf, Bytes};
 use futures_util::{SinkExt, StreamExt};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use listwatch_api::media_type::Encoding;
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -53,8 +55,8 @@ pub(super) fn requested(headers: &HeaderMap) -> Result<Option<Upgrade>, StatusCo
 
 impl Upgrade {
     /// Switches protocols, and sends the frames once that has happened.
-    pub(super) fn accept(self, frames: Frames) -> Response<Body> {
-        let upgrade = response::Upgrade::new(|socket| send(socket, frames));
+    pub(super) fn accept(self, encoding: Encoding, frames: Frames) -> Response<Body> {
+        let upgrade = response::Upgrade::new(move |socket| send(socket, encoding, frames));
         let mut response = Response::new(Body::Upgrade(upgrade));
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
@@ -70,8 +72,8 @@ impl Upgrade {
     }
 }
 
-/// Sends each line as a text message; what the client says is read and dropped.
-async fn send(socket: Socket, mut frames: Frames) {
+/// Sends each frame as a message; what the client says is read and dropped.
+async fn send(socket: Socket, encoding: Encoding, mut frames: Frames) {
     let config = WebSocketConfig::default()
         .read_buffer_size(READ_BYTES)
         .max_message_size(Some(RECEIVED_BYTES_MAX))
@@ -79,22 +81,21 @@ async fn send(socket: Socket, mut frames: Frames) {
     let socket = WebSocketStream::from_raw_socket(socket, Role::Server, Some(config)).await;
     let (mut sink, mut received) = socket.split();
     loop {
-        let lines = tokio::select! {
-            lines = frames.next() => lines,
+        let chunk = tokio::select! {
+            chunk = frames.next() => chunk,
             message = received.next() => match message {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => continue,
             },
         };
-        let Some(lines) = lines else { break };
-        for part in lines.parts() {
-            for line in part.split_inclusive(|byte| *byte == b'\n') {
-                let Ok(text) = Utf8Bytes::try_from(part.slice_ref(line)) else {
-                    return;
-                };
-                if sink.feed(Message::Text(text)).await.is_err() {
-                    return;
-                }
+        let Some(chunk) = chunk else { break };
+        for message in chunk
+            .parts()
+            .iter()
+            .flat_map(|part| messages(encoding, part))
+        {
+            if sink.feed(message).await.is_err() {
+                return;
             }
         }
         if sink.flush().await.is_err() {
@@ -107,6 +108,26 @@ async fn send(socket: Socket, mut frames: Frames) {
     };
     // The client may be gone already, which is the same to us.
     let _ = sink.send(Message::Close(Some(normal))).await;
+}
+
+/// The frames of a chunk: lines of text, or messages without the length before each.
+fn messages(encoding: Encoding, chunk: &Bytes) -> Vec<Message> {
+    match encoding {
+        Encoding::Json | Encoding::Yaml => chunk
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter_map(|line| Utf8Bytes::try_from(chunk.slice_ref(line)).ok())
+            .map(Message::Text)
+            .collect(),
+        Encoding::Protobuf => {
+            let mut frames = Vec::new();
+            let mut rest = chunk.clone();
+            while let Some(length) = rest.first_chunk().map(|length| u32::from_be_bytes(*length)) {
+                rest.advance(size_of::<u32>());
+                frames.push(Message::Binary(rest.split_to(length as usize)));
+            }
+            frames
+        }
+    }
 }
 
 fn has_token(headers: &HeaderMap, name: &header::HeaderName, token: &str) -> bool {
