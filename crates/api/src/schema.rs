@@ -17,6 +17,11 @@ pub use text::TableError;
 pub struct TypeId(u32);
 
 impl TypeId {
+    /// The place that the type with this index gets in [`Schema::new`].
+    pub fn at(index: usize) -> Self {
+        Self(u32::try_from(index).expect("a schema has far fewer than 2^32 types"))
+    }
+
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
@@ -37,6 +42,8 @@ pub struct ObjectType {
     pub name: Box<str>,
     /// The fields, sorted by name.
     pub fields: Vec<Field>,
+    /// What further members hold; none where there may be no others.
+    pub rest: Option<Shape>,
 }
 
 /// One field of a type.
@@ -123,6 +130,8 @@ pub enum Shape {
     IntOrString,
     /// Any JSON, kept as it is.
     Any,
+    /// Any JSON; maps are owned by their entries, however deep, and all else as a whole.
+    Deduced,
     /// An object of a known type; `atomic` when it is owned and replaced as a whole.
     Object {
         /// Its type.
@@ -220,6 +229,11 @@ impl Schema {
         (0..count).map(TypeId)
     }
 
+    /// All types, to make another schema of.
+    pub fn into_types(self) -> Vec<ObjectType> {
+        self.types
+    }
+
     /// All types.
     pub fn types(&self) -> &[ObjectType] {
         &self.types
@@ -238,7 +252,7 @@ impl Schema {
             Shape::MicroTime => "v1.MicroTime",
             Shape::Quantity => "resource.Quantity",
             Shape::IntOrString => "intstr.IntOrString",
-            Shape::Any => "interface {}",
+            Shape::Any | Shape::Deduced => "interface {}",
             Shape::Object { type_id, .. } => return self.object_type(*type_id).go_name(),
             Shape::Map { value, .. } => return format!("map[string]{}", self.go_type(value)),
             Shape::List { element, .. } => return format!("[]{}", self.go_type(element)),
@@ -251,6 +265,12 @@ impl ObjectType {
     /// The field with this JSON name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.place(name).map(|place| &self.fields[place])
+    }
+
+    /// What the member with this name holds.
+    pub fn member(&self, name: &str) -> Option<&Shape> {
+        let field = self.field(name).map(|field| &field.shape);
+        field.or(self.rest.as_ref())
     }
 
     /// The place of the field with this JSON name.

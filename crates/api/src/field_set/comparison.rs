@@ -136,7 +136,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Compares what both states have at one place.
     fn both(&self, shape: &Shape, earlier: &Value, later: &Value) -> Found {
-        let ownership = Ownership::of(self.schema, shape);
+        let ownership = Ownership::of_values(self.schema, shape, &[earlier, later]);
         match ownership {
             Ownership::Fields(_) | Ownership::Entries(_) => {
                 match (members(earlier), members(later)) {

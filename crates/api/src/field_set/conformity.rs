@@ -44,7 +44,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn value(&mut self, shape: &Shape, value: &Value) {
         match (shape, value) {
-            (_, Value::Null) | (Shape::Any, _) => {}
+            (_, Value::Null) | (Shape::Any | Shape::Deduced, _) => {}
             (Shape::Object { type_id, .. }, Value::Object(members)) => {
                 self.fields(self.schema.object_type(*type_id), members);
             }
@@ -66,8 +66,8 @@ impl Walk<'_> {
 
     fn fields(&mut self, object_type: &ObjectType, members: &Map<String, Value>) {
         for (name, value) in members {
-            match object_type.field(name) {
-                Some(field) => self.descend(Step::field(name), &field.shape, value),
+            match object_type.member(name) {
+                Some(shape) => self.descend(Step::field(name), shape, value),
                 None => {
                     self.way.push(Step::field(name));
                     self.refuse("field not declared in schema".to_owned());

@@ -20,7 +20,7 @@ pub fn merge(schema: &Schema, type_id: TypeId, live: &Value, applied: &Value) ->
 }
 
 fn value(schema: &Schema, shape: &Shape, live: &Value, applied: &Value) -> Value {
-    let ownership = Ownership::of(schema, shape);
+    let ownership = Ownership::of_values(schema, shape, &[live, applied]);
     match (ownership, live, applied) {
         (Ownership::Fields(_) | Ownership::Entries(_), live, applied) => {
             match (members(live), members(applied)) {

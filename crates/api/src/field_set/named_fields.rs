@@ -30,7 +30,9 @@ fn with_named(schema: &Schema, shape: Option<&Shape>, mut set: FieldSet) -> Fiel
             (_, Ownership::Elements(elements)) => Some(elements.shape),
             _ => None,
         };
-        branch.is_member |= shape.is_some() && matches!(ownership, Ownership::Fields(_));
+        branch.is_member |= shape.is_some()
+            && matches!((&node.step, ownership), (Step::Field(name), Ownership::Fields(_))
+                if !ownership.is_entry(name));
         branch.below = with_named(schema, shape, std::mem::take(&mut branch.below));
     }
     set

@@ -20,7 +20,7 @@ impl FieldSet {
 }
 
 fn branch(schema: &Schema, shape: &Shape, value: &Value) -> Branch {
-    let ownership = Ownership::of(schema, shape);
+    let ownership = Ownership::of_values(schema, shape, &[value]);
     let below = match (ownership, value) {
         (Ownership::Whole, _) => return Branch::member(),
         (_, Value::Object(members)) => of_members(schema, ownership, members),
@@ -40,7 +40,7 @@ fn of_members(schema: &Schema, ownership: Ownership<'_>, members: &Map<String, V
             None => Branch::member(),
         };
         let says_nothing = value.is_null() || value.as_object().is_some_and(Map::is_empty);
-        branch.is_member |= says_nothing || matches!(ownership, Ownership::Entries(_));
+        branch.is_member |= says_nothing || ownership.is_entry(name);
         (!branch.is_empty()).then(|| Node {
             step: Step::field(name),
             branch,

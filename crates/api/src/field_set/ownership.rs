@@ -59,6 +59,7 @@ impl<'a> Ownership<'a> {
                 value,
                 atomic: false,
             } => Self::Entries(value),
+            Shape::Deduced => Self::Entries(shape),
             Shape::List { element, identity } => {
                 let keys = match identity {
                     ListIdentity::Atomic => return Self::Whole,
@@ -78,9 +79,27 @@ impl<'a> Ownership<'a> {
     /// The shape of the member with this name; `None` where there is no such member.
     pub(super) fn member(self, name: &str) -> Option<&'a Shape> {
         match self {
-            Self::Fields(object_type) => object_type.field(name).map(|field| &field.shape),
+            Self::Fields(object_type) => object_type.member(name),
             Self::Entries(shape) => Some(shape),
             Self::Whole | Self::Elements(_) => None,
+        }
+    }
+
+    /// Whether the member with this name is one of a map's entries, which are owned themselves.
+    pub(super) fn is_entry(self, name: &str) -> bool {
+        match self {
+            Self::Fields(object_type) => object_type.field(name).is_none(),
+            Self::Entries(_) => true,
+            Self::Whole | Self::Elements(_) => false,
+        }
+    }
+
+    /// How these values are owned: a deduced shape is a map only where all of them are.
+    pub(super) fn of_values(schema: &'a Schema, shape: &'a Shape, values: &[&Value]) -> Self {
+        let is_map = values.iter().all(|value| value.is_object());
+        match shape {
+            Shape::Deduced if !is_map => Self::Whole,
+            shape => Self::of(schema, shape),
         }
     }
 }

@@ -201,7 +201,7 @@ fn form(owner: TypeId, shape: &Shape, go_type: &str) -> Form {
             Form::List(element) => Form::WrappedList(element),
             form => form,
         })),
-        Shape::Any => match go_type {
+        Shape::Any | Shape::Deduced => match go_type {
             "v1.JSONSchemaPropsOrArray" => Form::SchemaOrList(owner),
             "v1.JSONSchemaPropsOrBool" => Form::SchemaOrBoolean(owner),
             "v1.JSONSchemaDependencies" => Form::SchemaOrNames(owner),

@@ -28,6 +28,7 @@ pub(super) fn parse(tables: &[&str]) -> Result<Vec<ObjectType>, TableError> {
                 types.push(ObjectType {
                     name: full_name(package, first_word(rest)).into(),
                     fields: Vec::new(),
+                    rest: None,
                 });
             } else {
                 let Some(open) = types.last_mut() else {

@@ -186,7 +186,7 @@ impl Describer<'_> {
             Shape::MicroTime => self.special(Special::MicroTime),
             Shape::Quantity => self.special(Special::Quantity),
             Shape::IntOrString => self.special(Special::IntOrString),
-            Shape::Any => match Special::of_go_type(go_type) {
+            Shape::Any | Shape::Deduced => match Special::of_go_type(go_type) {
                 Some(special) => self.special(special),
                 None => json!({}),
             },

@@ -156,7 +156,7 @@ impl Walk<'_> {
     fn value(&mut self, shape: &Shape, value: &mut Value, trail: &Trail<'_>) -> Result<(), String> {
         match (shape, value) {
             (_, Value::Null)
-            | (Shape::Any, _)
+            | (Shape::Any | Shape::Deduced, _)
             | (Shape::String, Value::String(_))
             | (Shape::Boolean, Value::Bool(_))
             | (Shape::Number, Value::Number(_)) => Ok(()),
@@ -288,6 +288,7 @@ fn zero(schema: &Schema, shape: &Shape) -> Value {
         | Shape::Time
         | Shape::MicroTime
         | Shape::Any
+        | Shape::Deduced
         | Shape::Map { .. }
         | Shape::List { .. } => Value::Null,
     }

@@ -1,0 +1,76 @@
+//! Which part of an object was which part of it before a change.
+
+use serde_json::Value;
+
+use crate::node::{ListType, Node};
+
+/// A value beside what it was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Correlated<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) next: &'a Value,
+    pub(crate) before: &'a Value,
+}
+
+impl<'a> Correlated<'a> {
+    /// The member with this name, if it was there before and the schema knows it.
+    pub(crate) fn key(self, name: &str) -> Option<Self> {
+        let next = self.next.as_object()?.get(name)?;
+        let before = self.before.as_object()?.get(name)?;
+        let node = self.node.member(name)?;
+        Some(Self { node, next, before })
+    }
+
+    /// The element at this place, if the list tells elements apart by keys and had it before.
+    pub(crate) fn index(self, index: usize) -> Option<Self> {
+        let next = self.next.as_array()?.get(index)?;
+        let ListType::Map(keys) = &self.node.list else {
+            return None;
+        };
+        let wanted = Keys::of(next, keys)?;
+        let before = self.before.as_array()?.iter().find(|element| {
+            let found = Keys::of(element, keys);
+            found.is_some_and(|found| found.0 == wanted.0)
+        })?;
+        let node = self.node.items()?;
+        Some(Self { node, next, before })
+    }
+
+    /// Whether nothing has changed that can be told to be the same.
+    pub(crate) fn is_unchanged(self) -> bool {
+        match (self.next, self.before) {
+            (Value::Array(next), Value::Array(before)) => {
+                next.len() == before.len() && self.has_unchanged_elements(next, before)
+            }
+            (Value::Object(next), Value::Object(before)) => {
+                next.len() == before.len()
+                    && next
+                        .keys()
+                        .all(|name| self.key(name).is_some_and(Self::is_unchanged))
+            }
+            (next, before) => next == before,
+        }
+    }
+
+    fn has_unchanged_elements(self, next: &[Value], before: &[Value]) -> bool {
+        if !matches!(self.node.list, ListType::Map(_)) {
+            return next == before;
+        }
+        (0..next.len()).all(|index| self.index(index).is_some_and(Self::is_unchanged))
+    }
+}
+
+/// The keys of an element, in order; all of them are plain values.
+struct Keys<'a>(Vec<&'a Value>);
+
+impl<'a> Keys<'a> {
+    fn of(element: &'a Value, names: &[Box<str>]) -> Option<Self> {
+        let element = element.as_object()?;
+        let keys = names.iter().map(|name| {
+            let value = element.get(name.as_ref())?;
+            let is_plain = value.is_string() || value.is_number() || value.is_boolean();
+            is_plain.then_some(value)
+        });
+        keys.collect::<Option<Vec<_>>>().map(Self)
+    }
+}

@@ -1,0 +1,395 @@
+//! A schema made ready for objects: what it says, found without searching.
+
+use serde_json::Value;
+
+use crate::format::Format;
+use crate::pattern::Pattern;
+use crate::props::{Additional as Stated, Props};
+
+/// Schemas inside one another that are followed; what lies deeper says nothing.
+pub(crate) const SCHEMA_DEPTH_MAX: usize = 100;
+
+/// One schema.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) types: Types,
+    pub(crate) traits: Traits,
+    /// Sorted by name.
+    pub(crate) properties: Box<[(Box<str>, Node)]>,
+    pub(crate) additional: Additional,
+    pub(crate) items: Option<Box<Node>>,
+    pub(crate) default: Option<Box<Value>>,
+    pub(crate) list: ListType,
+    pub(crate) checks: Option<Box<Checks>>,
+    /// The conditions of `x-kubernetes-validations`.
+    pub(crate) rules: Box<[Rule]>,
+}
+
+/// The properties beside the named ones.
+#[derive(Debug, Default)]
+pub(crate) enum Additional {
+    /// Nothing is said about them: they are pruned.
+    #[default]
+    Unknown,
+    /// There are none.
+    Refused,
+    /// They may be anything, and what is in them is pruned.
+    Any,
+    /// Each has this schema.
+    Each(Box<Node>),
+}
+
+/// What tells the elements of a list apart (`x-kubernetes-list-type`).
+#[derive(Debug, Default)]
+pub(crate) enum ListType {
+    #[default]
+    Atomic,
+    Set,
+    Map(Box<[Box<str>]>),
+}
+
+/// The types that a value may have; none means any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Types(u8);
+
+impl Types {
+    pub(crate) const INTEGER: Self = Self(1);
+    pub(crate) const STRING: Self = Self(2);
+    pub(crate) const OBJECT: Self = Self(4);
+    pub(crate) const ARRAY: Self = Self(8);
+    pub(crate) const NUMBER: Self = Self(16);
+    pub(crate) const BOOLEAN: Self = Self(32);
+
+    const NAMES: [(Self, &'static str); 6] = [
+        (Self::INTEGER, "integer"),
+        (Self::STRING, "string"),
+        (Self::OBJECT, "object"),
+        (Self::ARRAY, "array"),
+        (Self::NUMBER, "number"),
+        (Self::BOOLEAN, "boolean"),
+    ];
+
+    fn of(props: Props<'_>) -> Self {
+        if props.is_set("x-kubernetes-int-or-string") {
+            return Self(Self::INTEGER.0 | Self::STRING.0);
+        }
+        Self::named(props.type_name())
+    }
+
+    /// The type with this name; an unknown one is any.
+    pub(crate) fn named(name: &str) -> Self {
+        let mut names = Self::NAMES.into_iter();
+        let found = names.find(|(_, known)| *known == name);
+        found.map(|(types, _)| types).unwrap_or_default()
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn contains(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The names as messages show them.
+    pub(crate) fn names(self) -> String {
+        let names = Self::NAMES.into_iter();
+        let own = names.filter(|(types, _)| self.contains(*types));
+        own.map(|(_, name)| name).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// What a schema is or is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traits(u8);
+
+impl Traits {
+    pub(crate) const NULLABLE: Self = Self(1);
+    pub(crate) const PRESERVES_UNKNOWN: Self = Self(2);
+    pub(crate) const EMBEDDED: Self = Self(4);
+    pub(crate) const INT_OR_STRING: Self = Self(8);
+    /// Replaced as a whole (`x-kubernetes-map-type: atomic`).
+    pub(crate) const ATOMIC_MAP: Self = Self(16);
+    /// Something below has a default.
+    pub(crate) const DEFAULTS_BELOW: Self = Self(32);
+    /// Something here or below has a rule.
+    pub(crate) const RULES_BELOW: Self = Self(64);
+    /// Something here or below is a resource of its own.
+    pub(crate) const EMBEDDED_BELOW: Self = Self(128);
+
+    pub(crate) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+/// What a value must satisfy beside its type.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    pub(crate) format: Option<Format>,
+    pub(crate) maximum: Option<Bound>,
+    pub(crate) minimum: Option<Bound>,
+    pub(crate) multiple_of: Option<f64>,
+    pub(crate) length_max: Option<i64>,
+    pub(crate) length_min: Option<i64>,
+    pub(crate) pattern: Option<Pattern>,
+    pub(crate) items_max: Option<i64>,
+    pub(crate) items_min: Option<i64>,
+    pub(crate) unique_items: bool,
+    pub(crate) allowed: Vec<Value>,
+    pub(crate) properties_max: Option<i64>,
+    pub(crate) properties_min: Option<i64>,
+    pub(crate) required: Vec<Box<str>>,
+    pub(crate) all_of: Vec<Node>,
+    pub(crate) any_of: Vec<Node>,
+    pub(crate) one_of: Vec<Node>,
+    pub(crate) not: Option<Box<Node>>,
+}
+
+static NO_CHECKS: Checks = Checks {
+    format: None,
+    maximum: None,
+    minimum: None,
+    multiple_of: None,
+    length_max: None,
+    length_min: None,
+    pattern: None,
+    items_max: None,
+    items_min: None,
+    unique_items: false,
+    allowed: Vec::new(),
+    properties_max: None,
+    properties_min: None,
+    required: Vec::new(),
+    all_of: Vec::new(),
+    any_of: Vec::new(),
+    one_of: Vec::new(),
+    not: None,
+};
+
+/// The end of a range of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    pub(crate) value: f64,
+    /// Whether the end itself is outside.
+    pub(crate) is_exclusive: bool,
+}
+
+/// One condition of `x-kubernetes-validations`, as it was stated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub(crate) rule: Box<str>,
+    pub(crate) message: Box<str>,
+    pub(crate) message_expression: Box<str>,
+    pub(crate) reason: Option<Box<str>>,
+    pub(crate) field_path: Box<str>,
+    pub(crate) optional_old_self: Option<bool>,
+}
+
+impl Node {
+    /// The schema that these props state.
+    pub(crate) fn compile(props: Props<'_>) -> Self {
+        Self::compile_at(props, 0)
+    }
+
+    fn compile_at(props: Props<'_>, depth: usize) -> Self {
+        if depth > SCHEMA_DEPTH_MAX {
+            return Self::default();
+        }
+        let below = |props| Self::compile_at(props, depth + 1);
+        let mut properties: Vec<(Box<str>, Self)> = props
+            .properties()
+            .map(|(name, schema)| (name.into(), below(schema)))
+            .collect();
+        properties.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let mut node = Self {
+            types: Types::of(props),
+            traits: traits(props),
+            properties: properties.into_boxed_slice(),
+            additional: match props.additional() {
+                None => Additional::Unknown,
+                Some(Stated::Allowed(false)) => Additional::Refused,
+                Some(Stated::Allowed(true)) => Additional::Any,
+                Some(Stated::Each(schema)) => Additional::Each(Box::new(below(schema))),
+            },
+            items: props.each_item().map(|schema| Box::new(below(schema))),
+            default: props.value("default").cloned().map(Box::new),
+            list: list_type(props),
+            checks: Checks::compile(props, depth),
+            rules: rules(props),
+        };
+        node.inherit_from_below();
+        node
+    }
+
+    fn inherit_from_below(&mut self) {
+        let mut found = Traits::default();
+        if !self.rules.is_empty() {
+            found.set(Traits::RULES_BELOW);
+        }
+        if self.traits.has(Traits::EMBEDDED) {
+            found.set(Traits::EMBEDDED_BELOW);
+        }
+        for child in self.children() {
+            let kept = Traits::DEFAULTS_BELOW.0 | Traits::RULES_BELOW.0 | Traits::EMBEDDED_BELOW.0;
+            found.set(Traits(child.traits.0 & kept));
+            if child.default.is_some() {
+                found.set(Traits::DEFAULTS_BELOW);
+            }
+        }
+        self.traits.set(found);
+    }
+
+    /// The schemas of what is directly in a value.
+    pub(crate) fn children(&self) -> impl Iterator<Item = &Self> {
+        let named = self.properties.iter().map(|(_, node)| node);
+        named.chain(self.additional.each()).chain(self.items())
+    }
+
+    pub(crate) fn items(&self) -> Option<&Self> {
+        self.items.as_deref()
+    }
+
+    /// The schema of the named property, if it has one of its own.
+    pub(crate) fn property(&self, name: &str) -> Option<&Self> {
+        let place = self
+            .properties
+            .binary_search_by(|(known, _)| known.as_ref().cmp(name));
+        place.ok().map(|place| &self.properties[place].1)
+    }
+
+    /// The schema of whatever stands under this name.
+    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
+        self.property(name).or_else(|| self.additional.each())
+    }
+
+    pub(crate) fn checks(&self) -> &Checks {
+        self.checks.as_deref().unwrap_or(&NO_CHECKS)
+    }
+
+    pub(crate) fn is_nullable(&self) -> bool {
+        self.traits.has(Traits::NULLABLE)
+    }
+}
+
+impl Additional {
+    pub(crate) fn each(&self) -> Option<&Node> {
+        match self {
+            Self::Each(node) => Some(node),
+            Self::Unknown | Self::Refused | Self::Any => None,
+        }
+    }
+
+    /// Whether the schema speaks of further properties at all.
+    pub(crate) fn is_stated(&self) -> bool {
+        !matches!(self, Self::Unknown)
+    }
+}
+
+fn traits(props: Props<'_>) -> Traits {
+    let mut traits = Traits::default();
+    let flags = [
+        ("nullable", Traits::NULLABLE),
+        (
+            "x-kubernetes-preserve-unknown-fields",
+            Traits::PRESERVES_UNKNOWN,
+        ),
+        ("x-kubernetes-embedded-resource", Traits::EMBEDDED),
+        ("x-kubernetes-int-or-string", Traits::INT_OR_STRING),
+    ];
+    for (name, flag) in flags {
+        if props.is_set(name) {
+            traits.set(flag);
+        }
+    }
+    if props.text("x-kubernetes-map-type") == "atomic" {
+        traits.set(Traits::ATOMIC_MAP);
+    }
+    traits
+}
+
+fn list_type(props: Props<'_>) -> ListType {
+    match props.text("x-kubernetes-list-type") {
+        "set" => ListType::Set,
+        "map" => {
+            let keys = props.texts("x-kubernetes-list-map-keys").into_iter();
+            ListType::Map(keys.map(Box::from).collect())
+        }
+        _ => ListType::Atomic,
+    }
+}
+
+fn rules(props: Props<'_>) -> Box<[Rule]> {
+    let stated = props.schemas("x-kubernetes-validations");
+    stated.map(Rule::read).collect()
+}
+
+impl Rule {
+    pub(crate) fn read(props: Props<'_>) -> Self {
+        Self {
+            rule: props.text("rule").into(),
+            message: props.text("message").into(),
+            message_expression: props.text("messageExpression").into(),
+            reason: props.given_text("reason").map(Box::from),
+            field_path: props.text("fieldPath").into(),
+            optional_old_self: props.given_flag("optionalOldSelf"),
+        }
+    }
+}
+
+impl Checks {
+    fn compile(props: Props<'_>, depth: usize) -> Option<Box<Self>> {
+        let below = |props| Node::compile_at(props, depth + 1);
+        let all = |name| props.schemas(name).map(below).collect::<Vec<Node>>();
+        let bound = |name, exclusive| {
+            props.number(name).map(|value| Bound {
+                value,
+                is_exclusive: props.is_set(exclusive),
+            })
+        };
+        let pattern = props.text("pattern");
+        let checks = Self {
+            format: Format::of(props),
+            maximum: bound("maximum", "exclusiveMaximum"),
+            minimum: bound("minimum", "exclusiveMinimum"),
+            multiple_of: props.number("multipleOf"),
+            length_max: props.integer("maxLength"),
+            length_min: props.integer("minLength"),
+            pattern: (!pattern.is_empty()).then(|| Pattern::new(pattern)),
+            items_max: props.integer("maxItems"),
+            items_min: props.integer("minItems"),
+            unique_items: props.is_set("uniqueItems"),
+            allowed: props.list("enum").to_vec(),
+            properties_max: props.integer("maxProperties"),
+            properties_min: props.integer("minProperties"),
+            required: props.texts("required").into_iter().map(Box::from).collect(),
+            all_of: all("allOf"),
+            any_of: all("anyOf"),
+            one_of: all("oneOf"),
+            not: props.schema("not").map(|schema| Box::new(below(schema))),
+        };
+        checks.is_needed().then(|| Box::new(checks))
+    }
+
+    fn is_needed(&self) -> bool {
+        let numbers = self.maximum.is_some() || self.minimum.is_some();
+        let texts = self.length_max.is_some() || self.length_min.is_some();
+        let lists = self.items_max.is_some() || self.items_min.is_some() || self.unique_items;
+        let maps = self.properties_max.is_some() || self.properties_min.is_some();
+        let several = [&self.all_of, &self.any_of, &self.one_of];
+        numbers
+            || texts
+            || lists
+            || maps
+            || self.format.is_some()
+            || self.pattern.is_some()
+            || self.multiple_of.is_some()
+            || self.not.is_some()
+            || !self.allowed.is_empty()
+            || !self.required.is_empty()
+            || several.iter().any(|nodes| !nodes.is_empty())
+    }
+}
