@@ -3,13 +3,14 @@
 //! Each client is a program that gets a server of its own and may ask for its restart.
 
 mod console;
+mod e2e;
 mod kube_apiserver;
 mod program;
 mod replicas;
 mod server;
 mod session;
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use anyhow::{Context, Result};
 
@@ -121,10 +122,19 @@ fn compare_informers() -> Result<()> {
     Ok(())
 }
 
-/// Runs the clients named, or all but those on request.
+/// Runs the clients named, or all but those on request. With `--e2e-test PATH` Kubernetes' own tests
+/// instead, or those of them that are named.
 pub(crate) fn run(names: &[String]) -> Result<()> {
-    let clients = select(names)?;
     let mut progress = Progress::default();
+    if let [flag, program, texts @ ..] = names
+        && flag == "--e2e-test"
+    {
+        progress.step("build", build_server)?;
+        return progress.step("e2e", || {
+            e2e::run(Path::new(program), texts).map(|()| Outcome::Passed)
+        });
+    }
+    let clients = select(names)?;
     progress.step("build", build_server)?;
     for client in clients {
         progress.step(client.name, || check(client))?;

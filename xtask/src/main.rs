@@ -41,7 +41,7 @@ const TASKS: [Task; 9] = [
     },
     Task {
         name: "conformance",
-        help: "other people's clients against our server: all, or those named",
+        help: "other people's clients against our server: all, those named, or --e2e-test PATH",
         run: conformance::run,
     },
     Task {
