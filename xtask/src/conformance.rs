@@ -122,8 +122,8 @@ fn compare_informers() -> Result<()> {
     Ok(())
 }
 
-/// Runs the clients named, or all but those on request. With `--e2e-test PATH` Kubernetes' own tests
-/// instead, or those of them that are named.
+/// Runs the clients named, or all but those on request. With `--e2e-test PATH` Kubernetes' own
+/// tests instead, or those of them that are named.
 pub(crate) fn run(names: &[String]) -> Result<()> {
     let mut progress = Progress::default();
     if let [flag, program, texts @ ..] = names

@@ -32,8 +32,38 @@ pub(crate) async fn respond(server: &Arc<Server>, request: Request<RequestBody>)
         ("openapi", _) => openapi(server, path, &query, request.headers()),
         (_, "/version") => response::json(version::document()),
         (_, "/metrics") => metrics(server),
+        (_, "/.well-known/openid-configuration") => token_discovery(server, &request),
+        (_, "/openid/v1/jwks") => token_keys(server, request.headers(), &query).await,
         ("" | "api" | "apis", _) => discovery(server, path, request.headers(), &query),
         _ => response::not_found_page(),
+    }
+}
+
+/// Where the keys are with which the tokens of service accounts are checked.
+fn token_discovery<B>(server: &Server, request: &Request<B>) -> Response<Body> {
+    let host = request.headers().get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    let authority = request
+        .uri()
+        .authority()
+        .map(|authority| authority.as_str());
+    let host = host.or(authority).unwrap_or("localhost");
+    let keys = format!("http://{host}/openid/v1/jwks");
+    response::json(server.service_accounts.discovery(&keys).to_string())
+}
+
+/// The keys with which the tokens of service accounts are checked.
+async fn token_keys(server: &Server, headers: &HeaderMap, query: &Query) -> Response<Body> {
+    match server.service_accounts.public_keys().await {
+        Ok(keys) => {
+            let mut response = response::json(keys.to_string());
+            let content_type = HeaderValue::from_static("application/jwk-set+json");
+            response
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, content_type);
+            response
+        }
+        Err(status) => response::status(&status, headers, query),
     }
 }
 

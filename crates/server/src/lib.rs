@@ -12,6 +12,7 @@ mod discovery;
 mod openapi;
 pub mod registry;
 mod admission;
+mod service_accounts;
 mod commit;
 pub mod watch_cache;
 pub mod response;

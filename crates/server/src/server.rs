@@ -19,6 +19,7 @@ use crate::{
     registry::{Definition, Lifetime, Persistence as Kept, Registry, ValueReader, Verb},
     request::ResourceRequest,
     response::KeptMessages,
+    service_accounts::ServiceAccounts,
     settings::Settings,
     watch_cache::{KindCache, KindLayout, WatchCaches},
 };
@@ -47,6 +48,7 @@ pub(crate) struct Server {
     pub(crate) discovery: Discovery,
     pub(crate) openapi: OpenApi,
     pub(crate) kept_messages: Arc<KeptMessages>,
+    pub(crate) service_accounts: ServiceAccounts,
 }
 
 /// A server that answers requests until it is shut down or dropped.
@@ -131,6 +133,10 @@ impl Server {
             .map_err(|error| StartError::Store(error.to_string()))?;
         Ok(Self {
             discovery: Discovery::build(registry.definitions(), &address.to_string()),
+            service_accounts: ServiceAccounts::new(
+                Arc::clone(&store),
+                settings.service_account_issuer.clone(),
+            ),
             committer: Committer::new(store),
             caches,
             lifecycle: Lifecycle::default(),

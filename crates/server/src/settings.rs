@@ -26,6 +26,8 @@ pub struct Settings {
     pub watches_per_client_max: usize,
     /// The addresses that services get.
     pub service_addresses: AddressRange,
+    /// Who issues the tokens of service accounts, as a URL.
+    pub service_account_issuer: String,
     /// What the watch cache may hold.
     pub cache: CacheLimits,
     /// Wall time.
@@ -46,6 +48,7 @@ impl Default for Settings {
             watches_max: 100_000,
             watches_per_client_max: 50_000,
             service_addresses: AddressRange::DEFAULT,
+            service_account_issuer: "https://kubernetes.default.svc".to_owned(),
             cache: CacheLimits::default(),
             clock: Clock::system(),
             random: Random::system(),

@@ -1,7 +1,7 @@
 //! Kubernetes' own conformance tests, as far as they need no nodes.
 //!
-//! The program `e2e.test` comes with every release of Kubernetes, or is built from its module; which
-//! of its tests are run is written in `conformance/e2e/tests.txt`.
+//! The program `e2e.test` comes with every release of Kubernetes, or is built from its module;
+//! which of its tests are run is written in `conformance/e2e/tests.txt`.
 
 use std::{
     fs,

@@ -11,7 +11,7 @@ struct Rule {
     tests_use: &'static [&'static str],
 }
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     rule("listwatch-api", &[], &[]),
     rule("listwatch-store", &[], &[]),
     rule("listwatch-etcd", &[], &[]),
@@ -21,6 +21,7 @@ const RULES: [Rule; 15] = [
         &[],
     ),
     rule("listwatch-cel", &[], &[]),
+    rule("listwatch-tokens", &[], &[]),
     rule("listwatch-kinds", &["listwatch-api"], &[]),
     rule(
         "listwatch-structural",
@@ -35,6 +36,7 @@ const RULES: [Rule; 15] = [
             "listwatch-cel",
             "listwatch-kinds",
             "listwatch-structural",
+            "listwatch-tokens",
         ],
         &["listwatch-etcd", "listwatch-etcd-store"],
     ),

@@ -38,16 +38,21 @@ pub(crate) async fn create(
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate(server, request)?;
     let options = WriteOptions::create(request.query.typed())?;
-    if request.subresource.is_some() {
-        return Err(Status::unknown_resource());
-    }
+    let is_question = match request.subresource.as_deref() {
+        None => request.definition.persistence == Kept::Answered,
+        Some("token") => true,
+        Some(_) => return Err(Status::unknown_resource()),
+    };
     let Submitted {
         object,
         mut warnings,
     } = submitted::decode(server, request, &body, options.field_validation)?;
-    let created = match request.definition.persistence {
-        Kept::Answered => review::answer(server, request, object)?,
-        Kept::Stored => {
+    let created = match is_question {
+        true => {
+            let tracker = submitted::field_tracker(server, request, &options);
+            review::answer(server, request, (Owners::Changers(&tracker), object)).await?
+        }
+        false => {
             refuse_foreign_claims(request, &object)?;
             insert(server, request, object, (&options, &mut warnings)).await?
         }

@@ -11,7 +11,6 @@ use listwatch_api::{
 };
 use serde_json::Value;
 
-use super::part::Part;
 use crate::{
     commit::{FieldTracker, keep_reset, manager_name, metadata_text},
     registry::{Expected, FieldProblem},
@@ -82,7 +81,7 @@ fn check(
             None => Vec::new(),
         },
     };
-    if Part::of(request)? != Part::Scale {
+    if speaks_of_itself(request) {
         server
             .registry
             .to_stored(request.definition.conversion, &mut object);
@@ -117,6 +116,14 @@ pub(super) fn expected(request: &ResourceRequest) -> Expected<'_> {
         Some(part) => Expected::of_subresource(definition, part),
         None => Expected::from(&**definition),
     }
+}
+
+/// Whether a path is about objects of the resource's own kind, not about another that hangs below.
+fn speaks_of_itself(request: &ResourceRequest) -> bool {
+    let definition = &request.definition;
+    let part = request.subresource.as_deref();
+    let part = part.and_then(|name| definition.subresource(name));
+    part.is_none_or(|part| part.kind == definition.kind)
 }
 
 fn parse_json(body: &[u8]) -> Result<Document, String> {

@@ -14,6 +14,7 @@ mod representations;
 mod transport;
 mod connections;
 mod writing;
+mod service_accounts;
 mod deleting;
 mod conversions;
 mod documents;
