@@ -4,17 +4,101 @@
 //! Pure functions on trees: no clock, no store, no request. Objects are in the version in which
 //! they are stored, and have the members that decoding always gives them.
 
+mod rules;
 #[allow(dead_code, unused_imports)]
 mod field;
-mod rules;
+mod bounds;
+mod tree;
+mod address;
+mod resource_name;
+mod condition;
+mod struct_diff;
 mod workloads;
+pub mod service;
+mod endpoints;
+mod configuration;
+pub mod cluster;
+mod quota;
+mod volumes;
+mod storage;
+mod access;
+mod ingress;
+mod network;
+mod scaling;
+mod coordination;
 
 pub use rules::{Change, Rules};
 
 /// The rules of a kind; `None` for one that takes whatever fits its shape.
 pub fn rules(group: &str, resource: &str) -> Option<&'static Rules> {
-    match (group, resource) {
-        ("", "pods") => Some(&workloads::PODS),
-        _ => None,
+    match group {
+        "" => core(resource),
+        "rbac.authorization.k8s.io" => access(resource),
+        "networking.k8s.io" => networking(resource),
+        "storage.k8s.io" => storage(resource),
+        _ => others(group, resource),
     }
+}
+
+fn core(resource: &str) -> Option<&'static Rules> {
+    Some(match resource {
+        "pods" => &workloads::PODS,
+        "services" => &service::SERVICES,
+        "endpoints" => &endpoints::ENDPOINTS,
+        "configmaps" => &configuration::CONFIG_MAPS,
+        "secrets" => &configuration::SECRETS,
+        "namespaces" => &cluster::NAMESPACES,
+        "nodes" => &cluster::NODES,
+        "events" => &cluster::EVENTS,
+        "persistentvolumes" => &volumes::VOLUMES,
+        "persistentvolumeclaims" => &volumes::CLAIMS,
+        "limitranges" => &quota::LIMIT_RANGES,
+        "resourcequotas" => &quota::RESOURCE_QUOTAS,
+        _ => return None,
+    })
+}
+
+fn access(resource: &str) -> Option<&'static Rules> {
+    Some(match resource {
+        "roles" => &access::ROLES,
+        "clusterroles" => &access::CLUSTER_ROLES,
+        "rolebindings" => &access::ROLE_BINDINGS,
+        "clusterrolebindings" => &access::CLUSTER_ROLE_BINDINGS,
+        _ => return None,
+    })
+}
+
+fn networking(resource: &str) -> Option<&'static Rules> {
+    Some(match resource {
+        "ingresses" => &ingress::INGRESSES,
+        "ingressclasses" => &ingress::INGRESS_CLASSES,
+        "networkpolicies" => &network::NETWORK_POLICIES,
+        "ipaddresses" => &network::IP_ADDRESSES,
+        "servicecidrs" => &network::SERVICE_CIDRS,
+        _ => return None,
+    })
+}
+
+fn storage(resource: &str) -> Option<&'static Rules> {
+    Some(match resource {
+        "storageclasses" => &storage::STORAGE_CLASSES,
+        "volumeattributesclasses" => &storage::VOLUME_ATTRIBUTES_CLASSES,
+        "csidrivers" => &storage::CSI_DRIVERS,
+        "csinodes" => &storage::CSI_NODES,
+        "csistoragecapacities" => &storage::STORAGE_CAPACITIES,
+        "volumeattachments" => &storage::VOLUME_ATTACHMENTS,
+        _ => return None,
+    })
+}
+
+fn others(group: &str, resource: &str) -> Option<&'static Rules> {
+    Some(match (group, resource) {
+        ("events.k8s.io", "events") => &cluster::NEW_EVENTS,
+        ("discovery.k8s.io", "endpointslices") => &endpoints::ENDPOINT_SLICES,
+        ("autoscaling", "horizontalpodautoscalers") => &scaling::AUTOSCALERS,
+        ("policy", "poddisruptionbudgets") => &scaling::DISRUPTION_BUDGETS,
+        ("coordination.k8s.io", "leases") => &coordination::LEASES,
+        ("coordination.k8s.io", "leasecandidates") => &coordination::LEASE_CANDIDATES,
+        _ => return None,
+    })
 }

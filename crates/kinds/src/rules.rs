@@ -20,6 +20,9 @@ pub struct Rules {
     /// Gives a new object what its kind decides at its birth, whatever the writer said: a status, a
     /// selector of its own. Nobody owns it.
     pub begin: fn(&mut Value),
+    /// Gives a changed object, the second one, what its kind decides from the one before: what a
+    /// new type clears, what stays as it was. Not called for changes of its status.
+    pub adjust: fn(&Value, &mut Value),
     /// What is wrong with a new object.
     pub check_new: fn(&Value) -> Vec<FieldError>,
     /// What is wrong with a change through the object's own path.
@@ -35,6 +38,7 @@ impl Rules {
     pub const NONE: Self = Self {
         default: |_| {},
         begin: |_| {},
+        adjust: |_, _| {},
         check_new: |_| Vec::new(),
         check_change: |_| Vec::new(),
         check_status: |_| Vec::new(),
