@@ -208,7 +208,7 @@ impl Stage {
 
     /// The cache of pods.
     pub(crate) fn pods(&self) -> Result<KindCache> {
-        let kind = self.server.kind("", "v1", "pods");
+        let kind = self.server.handle().kind("", "v1", "pods");
         Ok(kind.context("pods are not served")?.1)
     }
 }

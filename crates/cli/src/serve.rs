@@ -4,6 +4,7 @@ use std::{future, io::Write, net::SocketAddr, path::PathBuf, pin::Pin, sync::Arc
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::value_parser;
+use listwatch_controllers::{Choice, Controllers, Settings as ControllerSettings, Standing};
 use listwatch_etcd_store::EtcdOptions;
 use listwatch_server::{RunningServer, Settings};
 use listwatch_store::{EmbeddedOptions, EmbeddedStore, MemoryHistory, MemoryStore, Store};
@@ -103,6 +104,19 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BYTES", value_parser = value_parser!(u32).range(64 * 1024..))]
     history_bytes: Option<u32>,
 
+    /// Controllers to run in this process: names, -names, and * for those that run by default:
+    /// namespace (empties deleted namespaces), garbage-collector (deletes what has no owner left),
+    /// serviceaccount (gives namespaces their default account), root-ca (and the cluster's root
+    /// certificate). `*,-root-ca` leaves one out, an empty list all. Of several servers on one etcd
+    /// one runs them
+    #[arg(
+        long,
+        value_name = "NAME,NAME,...",
+        default_value = "*",
+        allow_hyphen_values = true
+    )]
+    controllers: Choice,
+
     /// How log lines look
     #[arg(long, value_enum, default_value_t)]
     pub(crate) log_format: LogFormat,
@@ -120,11 +134,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     })?;
     let server = RunningServer::start(listener, opened.store, settings(&arguments)).await?;
     announce(&server, &arguments)?;
+    let controllers = Controllers::start(server.handle(), control(&server, &arguments));
     let ended = tokio::select! {
         stopped = stop_signal() => stopped,
         reason = opened.lost => Err(anyhow!(reason)),
     };
     tracing::info!("shutting down: finishing what is in flight");
+    controllers.stop().await;
     server.shutdown().await;
     ended
 }
@@ -242,6 +258,21 @@ try, in another terminal:
   {kubectl} get configmaps --watch
 stop with Ctrl-C"
     )
+}
+
+/// Servers on one etcd agree on who runs the controllers.
+fn control(server: &RunningServer, arguments: &Arguments) -> ControllerSettings {
+    let standing = match arguments.etcd.is_empty() {
+        true => Standing::Alone,
+        false => Standing::Candidate {
+            identity: format!("{}_{}", server.address(), std::process::id()),
+        },
+    };
+    ControllerSettings {
+        choice: arguments.controllers.clone(),
+        standing,
+        ..ControllerSettings::default()
+    }
 }
 
 /// How much of the past a server on etcd begins with: enough for the watches that come back after

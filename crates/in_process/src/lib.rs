@@ -6,7 +6,7 @@ mod server_client;
 mod server_source;
 mod store_source;
 
-pub use server_client::client;
+pub use server_client::{client, client_named};
 pub use server_source::{ServerSource, UnknownKind};
 pub use store_source::StoreSource;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, header::USER_AGENT};
 use kube::{Client, client::Body};
 use listwatch_server::{AnswerBody, ServerHandle};
 use thiserror::Error;
@@ -16,17 +16,27 @@ use tower_service::Service;
 /// The namespace of requests that name none.
 const DEFAULT_NAMESPACE: &str = "default";
 
+/// What a client is called that has no other name.
+const DEFAULT_USER_AGENT: &str = "listwatch-in-process";
+
 /// A client whose requests are answered by a server of this process. Nothing is encoded for a
 /// socket, and none is open. After the server has stopped all requests fail.
 ///
 /// Watches are streams. WebSockets need a connection: give those clients the server's address.
 pub fn client(server: ServerHandle) -> Client {
-    Client::new(InProcess { server }, DEFAULT_NAMESPACE)
+    client_named(server, DEFAULT_USER_AGENT)
+}
+
+/// The same, for a program that has a name: it shows in `managedFields`.
+pub fn client_named(server: ServerHandle, user_agent: &'static str) -> Client {
+    let user_agent = HeaderValue::from_static(user_agent);
+    Client::new(InProcess { server, user_agent }, DEFAULT_NAMESPACE)
 }
 
 #[derive(Clone)]
 struct InProcess {
     server: ServerHandle,
+    user_agent: HeaderValue,
 }
 
 /// Why a request was not answered.
@@ -48,9 +58,10 @@ impl Service<Request<Body>> for InProcess {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let server = self.server.clone();
+        let (server, user_agent) = (self.server.clone(), self.user_agent.clone());
         Box::pin(async move {
-            let (head, body) = request.into_parts();
+            let (mut head, body) = request.into_parts();
+            head.headers.entry(USER_AGENT).or_insert(user_agent);
             let body: Bytes = body.collect_bytes().await?;
             Ok(server.call(Request::from_parts(head, body)).await?)
         })

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use listwatch::{
-    ListerWatcher, ObjectKey, RawEvent, RawObject, SourceError,
+    Labels, ListerWatcher, ObjectKey, RawEvent, RawObject, SourceError,
     lister_watcher::{
         Bookmark, BoxFuture, EventStream, Freshness, ListEnd, ListOptions, ListPart, ListStream,
         WatchOptions, WatchStart,
@@ -12,7 +12,7 @@ use listwatch::{
 };
 use listwatch_api::{EventType, object::Header};
 use listwatch_server::{
-    RunningServer,
+    ServerHandle,
     registry::Conversion,
     watch_cache::{
         Area, CacheError, CachedObject, Interest, KindCache, Snapshot, WatchError, WatchEvent,
@@ -35,6 +35,14 @@ const BATCH_BYTES: usize = 4 << 20;
 pub struct ServerSource {
     cache: KindCache,
     interest: Interest,
+    labels: Labelling,
+}
+
+/// Whether objects are handed over with their labels apart, beside those in their bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Labelling {
+    Apart,
+    InBodies,
 }
 
 /// The server has no such kind, or not in the form in which it is stored.
@@ -49,7 +57,7 @@ pub struct UnknownKind {
 impl ServerSource {
     /// The objects of one kind, such as `"apps", "v1", "deployments"`; the core group is `""`.
     pub fn new(
-        server: &RunningServer,
+        server: &ServerHandle,
         (group, version, resource): (&str, &str, &str),
         interest: Interest,
     ) -> Result<Self, UnknownKind> {
@@ -60,12 +68,23 @@ impl ServerSource {
             version: version.to_owned(),
             resource: resource.to_owned(),
         })?;
-        Ok(Self { cache, interest })
+        Ok(Self {
+            cache,
+            interest,
+            labels: Labelling::Apart,
+        })
     }
 
     /// Every object of one kind.
-    pub fn all(server: &RunningServer, kind: (&str, &str, &str)) -> Result<Self, UnknownKind> {
+    pub fn all(server: &ServerHandle, kind: (&str, &str, &str)) -> Result<Self, UnknownKind> {
         Self::new(server, kind, Interest::everything_in(Area::Everywhere))
+    }
+
+    /// The same for readers that select nothing by labels: they are not kept.
+    #[must_use]
+    pub fn without_labels(mut self) -> Self {
+        self.labels = Labelling::InBodies;
+        self
     }
 
     async fn snapshot(&self, freshness: &Freshness) -> Result<Snapshot, SourceError> {
@@ -101,6 +120,7 @@ impl ServerSource {
         let mut bookmarks = tokio::time::interval(BOOKMARK_INTERVAL);
         bookmarks.reset();
         Ok(ServerEvents {
+            labels: self.labels,
             watcher: self.cache.watch(&self.interest, after),
             initial,
             told: after,
@@ -120,7 +140,11 @@ impl ListerWatcher for ServerSource {
             // A snapshot is whole and costs nothing to hold, so that pages have no use.
             let objects = snapshot.select(&self.interest, &[]).cloned().collect();
             let revision = snapshot.revision();
-            Ok(Box::new(ServerList { objects, revision }) as _)
+            Ok(Box::new(ServerList {
+                objects,
+                revision,
+                labels: self.labels,
+            }) as _)
         })
     }
 
@@ -135,6 +159,7 @@ impl ListerWatcher for ServerSource {
 struct ServerList {
     objects: VecDeque<Arc<CachedObject>>,
     revision: Revision,
+    labels: Labelling,
 }
 
 impl ListStream for ServerList {
@@ -147,7 +172,7 @@ impl ListStream for ServerList {
             }),
             _ => {
                 let objects = self.objects.drain(..count);
-                let objects = objects.map(|object| Ok(raw(&object, object.revision())));
+                let objects = objects.map(|object| Ok(self.labels.raw(&object, object.revision())));
                 ListPart::Items(objects.collect())
             }
         };
@@ -156,6 +181,7 @@ impl ListStream for ServerList {
 }
 
 struct ServerEvents {
+    labels: Labelling,
     watcher: Watcher,
     /// What is left of the state; `None` once its end has been told.
     initial: Option<VecDeque<Arc<CachedObject>>>,
@@ -180,7 +206,10 @@ impl ServerEvents {
             };
             return Some(batch.map_err(ended).map(|batch| {
                 self.told = batch.through;
-                batch.events.iter().filter_map(raw_event).collect()
+                let events = batch.events.iter();
+                events
+                    .filter_map(|event| self.labels.event(event))
+                    .collect()
             }));
         }
     }
@@ -194,7 +223,8 @@ impl ServerEvents {
             return Some(vec![RawEvent::Bookmark(end)]);
         }
         let objects = objects.drain(..count);
-        let events = objects.map(|object| RawEvent::Added(raw(&object, object.revision())));
+        let labels = self.labels;
+        let events = objects.map(|object| RawEvent::Added(labels.raw(&object, object.revision())));
         Some(events.collect())
     }
 
@@ -219,29 +249,34 @@ impl EventStream for ServerEvents {
     }
 }
 
-/// `None` for what a watcher never delivers.
-fn raw_event(event: &WatchEvent) -> Option<RawEvent> {
-    let object = event.event.content(event.event_type);
-    let object = raw(object, event.event.revision());
-    match event.event_type {
-        EventType::Added => Some(RawEvent::Added(object)),
-        EventType::Modified => Some(RawEvent::Modified(object)),
-        EventType::Deleted => Some(RawEvent::Deleted(object)),
-        EventType::Bookmark | EventType::Error => None,
+impl Labelling {
+    /// `None` for what a watcher never delivers.
+    fn event(self, event: &WatchEvent) -> Option<RawEvent> {
+        let object = event.event.content(event.event_type);
+        let object = self.raw(object, event.event.revision());
+        match event.event_type {
+            EventType::Added => Some(RawEvent::Added(object)),
+            EventType::Modified => Some(RawEvent::Modified(object)),
+            EventType::Deleted => Some(RawEvent::Deleted(object)),
+            EventType::Bookmark | EventType::Error => None,
+        }
     }
-}
 
-/// The object as a client would get it at this revision.
-fn raw(object: &CachedObject, at: Revision) -> RawObject {
-    let mut body = Vec::with_capacity(object.stored().appended_len());
-    let stored = object.stored();
-    stored.append(Header::Stored, resource_version(at), &mut body);
-    RawObject {
-        key: ObjectKey::new(object.namespace(), object.name()),
-        version: version(at),
-        uid: None,
-        labels: stored.labels().collect(),
-        body: Bytes::from(body),
+    /// The object as a client would get it at this revision.
+    fn raw(self, object: &CachedObject, at: Revision) -> RawObject {
+        let stored = object.stored();
+        let mut body = Vec::with_capacity(stored.appended_len());
+        stored.append(Header::Stored, resource_version(at), &mut body);
+        RawObject {
+            key: ObjectKey::new(object.namespace(), object.name()),
+            version: version(at),
+            uid: None,
+            labels: match self {
+                Self::Apart => stored.labels().collect(),
+                Self::InBodies => Labels::default(),
+            },
+            body: Bytes::from(body),
+        }
     }
 }
 

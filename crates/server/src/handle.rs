@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     net::{IpAddr, Ipv4Addr},
     pin::Pin,
-    sync::Weak,
+    sync::{Arc, Weak},
     task::{Context, Poll},
 };
 
@@ -12,7 +12,10 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Frame, SizeHint};
 
-use crate::{request::RequestBody, respond::respond, response::Body, server::Server};
+use crate::{
+    registry::Definition, request::RequestBody, respond::respond, response::Body, server::Server,
+    watch_cache::KindCache,
+};
 
 /// Who asks, as limits and logs see it.
 const SAME_PROCESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -46,6 +49,25 @@ impl ServerHandle {
         let request = request.map(RequestBody::Whole);
         let response = respond(server, SAME_PROCESS, request).await;
         Ok(response.map(AnswerBody))
+    }
+
+    /// How each kind is served that is served now, in discovery's order; none once it has stopped.
+    pub fn definitions(&self) -> Vec<Arc<Definition>> {
+        let server = self.server.upgrade();
+        server.map_or_else(Vec::new, |server| server.registry.definitions().to_vec())
+    }
+
+    /// How a kind is served and its cache, for readers in the same process.
+    pub fn kind(
+        &self,
+        group: &str,
+        version: &str,
+        resource: &str,
+    ) -> Option<(Arc<Definition>, KindCache)> {
+        let server = self.server.upgrade()?;
+        let definition = server.registry.find(group, version, resource)?;
+        let cache = server.cache(&definition).ok()?;
+        Some((definition, cache))
     }
 }
 

@@ -88,18 +88,6 @@ impl RunningServer {
         ServerHandle::new(Arc::downgrade(&self.server))
     }
 
-    /// How a kind is served and its cache, for readers in the same process.
-    pub fn kind(
-        &self,
-        group: &str,
-        version: &str,
-        resource: &str,
-    ) -> Option<(Arc<Definition>, KindCache)> {
-        let definition = self.server.registry.find(group, version, resource)?;
-        let cache = self.server.cache(&definition).ok()?;
-        Some((definition, cache))
-    }
-
     /// Stops taking requests, finishes those in flight, ends every watch with a last bookmark.
     pub async fn shutdown(self) {
         self.server.lifecycle.advance(Phase::Draining);

@@ -16,13 +16,20 @@ use crate::workspace;
 
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// Programs count what they have written, and would count what controllers put into namespaces.
+pub(super) const ONLY_WHAT_CLIENTS_WRITE: &str = "--controllers=namespace,garbage-collector";
+
 /// Runs a client on a server that is started with these arguments.
 pub(super) fn run(
     name: &str,
     server_arguments: &'static [&'static str],
     command: &mut Command,
 ) -> Result<()> {
-    let mut server = Server::start(name, server_arguments)?;
+    let mut arguments = server_arguments.to_vec();
+    if !arguments.iter().any(|it| it.starts_with("--controllers")) {
+        arguments.push(ONLY_WHAT_CLIENTS_WRITE);
+    }
+    let mut server = Server::start(name, &arguments)?;
     command
         .current_dir(workspace::root())
         .env("LISTWATCH_SERVER", server.url())

@@ -22,6 +22,8 @@ impl Server {
     pub(crate) fn start_with(flags: &[String]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_listwatch"))
             .args(["serve", "--listen", "127.0.0.1:0"])
+            // What tests count is what they have written.
+            .arg("--controllers=namespace,garbage-collector")
             .args(flags)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -53,7 +53,7 @@ async fn a_list_in_process_is_the_list_over_http() {
     for name in ["a", "b", "c"] {
         create(&configmaps, name).await;
     }
-    let source = ServerSource::all(&server, ("", "v1", "configmaps")).unwrap();
+    let source = ServerSource::all(&server.handle(), ("", "v1", "configmaps")).unwrap();
     let (objects, version) = list_all(&source, None).await;
     let listed = configmaps.list(&kube::api::ListParams::default()).await;
     let listed = listed.unwrap();
@@ -80,7 +80,7 @@ async fn a_list_in_process_is_the_list_over_http() {
 async fn a_watch_begins_with_the_state_and_goes_on_with_changes() {
     let (server, configmaps) = start().await;
     create(&configmaps, "a").await;
-    let source = ServerSource::all(&server, ("", "v1", "configmaps")).unwrap();
+    let source = ServerSource::all(&server.handle(), ("", "v1", "configmaps")).unwrap();
     let start = WatchStart::InitialEvents(Freshness::MostRecent);
     let mut stream = watch(&source, start).await;
     assert_eq!(
@@ -102,14 +102,14 @@ async fn a_watch_begins_with_the_state_and_goes_on_with_changes() {
 #[tokio::test]
 async fn a_kind_that_is_stored_in_another_form_is_refused() {
     let (server, _) = start().await;
-    assert!(ServerSource::all(&server, ("", "v1", "gadgets")).is_err());
-    assert!(ServerSource::all(&server, ("events.k8s.io", "v1", "events")).is_err());
+    assert!(ServerSource::all(&server.handle(), ("", "v1", "gadgets")).is_err());
+    assert!(ServerSource::all(&server.handle(), ("events.k8s.io", "v1", "events")).is_err());
 }
 
 #[tokio::test]
 async fn a_version_of_another_server_is_expired() {
     let (server, _) = start().await;
-    let source = ServerSource::all(&server, ("", "v1", "configmaps")).unwrap();
+    let source = ServerSource::all(&server.handle(), ("", "v1", "configmaps")).unwrap();
     let options = WatchOptions {
         start: WatchStart::After(Version::Text("abc".into())),
         timeout: Duration::from_secs(300),

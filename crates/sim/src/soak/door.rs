@@ -27,7 +27,8 @@ impl Door {
     /// Leads to this server from now on, or nowhere.
     pub(super) fn leads_to(&self, server: Option<&RunningServer>) -> anyhow::Result<()> {
         let kind = ("", "v1", "configmaps");
-        let source = server.map(|server| ServerSource::new(server, kind, self.interest.clone()));
+        let source =
+            server.map(|server| ServerSource::new(&server.handle(), kind, self.interest.clone()));
         self.current.send_replace(source.transpose()?.map(Arc::new));
         Ok(())
     }

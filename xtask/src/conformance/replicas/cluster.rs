@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use super::super::{server::Server, session::Session};
+use super::super::{program::ONLY_WHAT_CLIENTS_WRITE, server::Server, session::Session};
 use crate::workspace;
 
 const COUNT: usize = 3;
@@ -51,7 +51,9 @@ impl Cluster {
         let store = ["--etcd".to_owned(), addresses.collect::<Vec<_>>().join(",")];
         let servers = (0..COUNT).map(|index| {
             let folder = folder.join(format!("server-{index}"));
-            Server::start_on_store(folder, store.to_vec())
+            let mut arguments = store.to_vec();
+            arguments.push(ONLY_WHAT_CLIENTS_WRITE.to_owned());
+            Server::start_on_store(folder, arguments)
         });
         let servers = servers.collect::<Result<_>>()?;
         Ok(Self { servers, members })

@@ -1,0 +1,55 @@
+//! Takes keys one by one and works on each, until told to stop.
+
+use std::{fmt, hash::Hash};
+
+use listwatch::{Next, WorkQueue};
+use tokio::task::JoinSet;
+
+use crate::controllers::Stop;
+
+/// Works on what is queued, on so many keys at a time. Ends when told to stop, after the keys that
+/// are being worked on.
+pub(crate) async fn work<K, F, E>(
+    (name, count): (&'static str, usize),
+    queue: &WorkQueue<K>,
+    mut stop: Stop,
+    attempt: impl Fn(K) -> F + Clone + Send + 'static,
+) where
+    K: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static,
+    F: Future<Output = Result<Next, E>> + Send + 'static,
+    E: fmt::Display + 'static,
+{
+    let mut workers = JoinSet::new();
+    for _ in 0..count {
+        workers.spawn(run(name, queue.clone(), attempt.clone()));
+    }
+    stop.requested().await;
+    queue.shut_down();
+    while workers.join_next().await.is_some() {}
+}
+
+async fn run<K, F, E>(name: &'static str, queue: WorkQueue<K>, attempt: impl Fn(K) -> F)
+where
+    K: Clone + Eq + Hash + fmt::Debug,
+    F: Future<Output = Result<Next, E>>,
+    E: fmt::Display,
+{
+    while let Some(permit) = queue.get().await {
+        if queue.is_shutting_down() {
+            continue;
+        }
+        let key = permit.key().clone();
+        match attempt(key.clone()).await {
+            Ok(next) => {
+                queue.forget(&key);
+                if let Next::After(delay) = next {
+                    queue.add_after(key, delay);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(controller = name, ?key, "will try again: {error}");
+                queue.add_rate_limited(key);
+            }
+        }
+    }
+}
