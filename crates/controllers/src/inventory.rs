@@ -36,6 +36,9 @@ const DEFINITIONS: &str = "customresourcedefinitions";
 /// What is told of every change, after the collection shows it.
 pub(crate) type Observer = Box<dyn Fn(&Collection, &Notification<Facts>) + Send + Sync>;
 
+/// Kinds by `apiVersion` and `kind`.
+type ByName = HashMap<(Box<str>, Box<str>), Arc<Definition>>;
+
 /// All objects of all kinds.
 pub(crate) struct Inventory {
     server: ServerHandle,
@@ -43,7 +46,7 @@ pub(crate) struct Inventory {
     observers: Vec<Observer>,
     collections: RwLock<BTreeMap<Box<str>, Arc<Collection>>>,
     /// How each kind of each version is served, by what owner references call it.
-    by_name: RwLock<HashMap<(Box<str>, Box<str>), Arc<Definition>>>,
+    by_name: RwLock<ByName>,
     /// A definition of a kind has changed.
     redefined: Notify,
 }
@@ -299,7 +302,7 @@ fn followed(definitions: Vec<Arc<Definition>>) -> BTreeMap<Box<str>, Arc<Definit
     kinds
 }
 
-fn by_name(definitions: &[Arc<Definition>]) -> HashMap<(Box<str>, Box<str>), Arc<Definition>> {
+fn by_name(definitions: &[Arc<Definition>]) -> ByName {
     let stored = definitions
         .iter()
         .filter(|kind| kind.persistence == Persistence::Stored);

@@ -1,4 +1,5 @@
-//! What makes an API server whole: namespaces that empty, owners that are collected, pods that live.
+//! What makes an API server whole: namespaces that empty, owners that are collected, pods that
+//! live.
 //!
 //! Each controller is a client as any other: it sees the world through informers and changes it
 //! through the API of the server in whose process it runs. One server of several on the same store

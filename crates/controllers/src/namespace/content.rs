@@ -100,7 +100,8 @@ impl Content {
                 Ok(())
             }
             (None, false) => Err(format!(
-                "unexpected items still remain in namespace: {namespace} for gvr: {}/{}, Resource={}",
+                "unexpected items still remain in namespace: {namespace} for gvr: {}/{}, \
+                 Resource={}",
                 kind.group, kind.version, kind.resource
             )),
         }

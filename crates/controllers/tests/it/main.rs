@@ -1,5 +1,7 @@
 //! Controllers on a server, seen through its API.
 
+#![cfg(test)]
+
 mod contents;
 mod garbage;
 mod namespaces;

@@ -35,7 +35,7 @@ async fn a_server_that_stops_leaves_the_controllers_to_another() {
         "name": "never",
         "uid": "00000000-0000-0000-0000-000000000001",
     });
-    let lost = |name: &str| owned(config_map(name), &[never.clone()]);
+    let lost = |name: &str| owned(config_map(name), std::slice::from_ref(&never));
     stage.create(CONFIG_MAPS, lost("first")).await;
     watch.until("DELETED", "first").await;
     let (server, controllers) = servers.pop().unwrap();
