@@ -1,6 +1,21 @@
 //! CustomResourceDefinitions themselves: what they leave out and what is wrong with them.
 
+use listwatch_api::{FieldError, FieldPath};
 use serde_json::{Map, Value, json};
+
+use crate::props::Props;
+
+mod conversion;
+mod defaults;
+mod hoisted;
+mod internal_form;
+mod names;
+mod parts;
+mod schema;
+mod spec;
+mod warnings;
+
+pub use warnings::{warn_change, warn_new};
 
 /// Fills in what a definition leaves out: the other names, how versions are converted, and at birth
 /// the version that objects are stored in.
@@ -66,4 +81,128 @@ pub fn note_storage_version(definition: &mut Value) {
     {
         stored.push(Value::from(version));
     }
+}
+
+/// What is wrong with a new definition, beside the shape of its metadata. Its defaults are filled
+/// in, and its storage version is noted.
+pub fn check_definition(definition: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    errors.extend(name_error(definition));
+    errors.extend(spec::errors(definition, None));
+    errors.extend(check_status(definition));
+    errors.extend(stored_version_errors(definition));
+    errors.extend(names::approval_error(definition, None));
+    errors.extend(unknown_kept_error(definition, None));
+    errors
+}
+
+/// What is wrong with a change of a definition, beside the shape of its metadata.
+pub fn check_definition_change(next: &Value, before: &Value) -> Vec<FieldError> {
+    let mut errors = spec::errors(next, Some(before));
+    errors.extend(immutable_errors(next, before));
+    errors.extend(check_status(next));
+    errors.extend(stored_version_errors(next));
+    errors.extend(names::approval_error(next, Some(before)));
+    errors.extend(unknown_kept_error(next, Some(before)));
+    errors
+}
+
+/// What is wrong with the status of a definition, which is all that is looked at when only the
+/// status changes.
+pub fn check_status(definition: &Value) -> Vec<FieldError> {
+    let accepted = definition.pointer("/status/acceptedNames");
+    let path = FieldPath::new("status").child("acceptedNames");
+    let accepted = accepted.and_then(Props::of);
+    accepted.map_or_else(Vec::new, |accepted| names::errors(accepted, &path))
+}
+
+fn text_at<'a>(definition: &'a Value, pointer: &str) -> &'a str {
+    let text = definition.pointer(pointer).and_then(Value::as_str);
+    text.unwrap_or_default()
+}
+
+fn name_error(definition: &Value) -> Option<FieldError> {
+    let name = text_at(definition, "/metadata/name");
+    let plural = text_at(definition, "/spec/names/plural");
+    let group = text_at(definition, "/spec/group");
+    let is_right = name == format!("{plural}.{group}");
+    let path = FieldPath::new("metadata").child("name");
+    let why = r#"must be spec.names.plural+"."+spec.group"#;
+    (!name.is_empty() && !is_right).then(|| FieldError::invalid(&path, name, why))
+}
+
+/// What decides where objects are kept never changes.
+fn immutable_errors(next: &Value, before: &Value) -> Vec<FieldError> {
+    let spec = FieldPath::new("spec");
+    let names = spec.child("names");
+    let conditions = before
+        .pointer("/status/conditions")
+        .and_then(Value::as_array);
+    let is_established = conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True");
+    let when_established = [
+        ("/spec/scope", spec.child("scope")),
+        ("/spec/names/kind", names.child("kind")),
+    ];
+    let always = [
+        ("/spec/group", spec.child("group")),
+        ("/spec/names/plural", names.child("plural")),
+    ];
+    let watched = when_established.into_iter().filter(|_| is_established);
+    let changed = watched.chain(always).filter_map(|(pointer, path)| {
+        let now = text_at(next, pointer);
+        let why = "field is immutable";
+        (now != text_at(before, pointer)).then(|| FieldError::invalid(&path, now, why))
+    });
+    changed.collect()
+}
+
+fn stored_version_errors(definition: &Value) -> Vec<FieldError> {
+    let path = FieldPath::new("status").child("storedVersions");
+    let stored = definition.pointer("/status/storedVersions");
+    let list = stored.and_then(Value::as_array);
+    let Some(list) = list.filter(|list| !list.is_empty()) else {
+        let none = stored.unwrap_or(&Value::Null);
+        let why = "must have at least one stored version";
+        return vec![FieldError::invalid(&path, none, why)];
+    };
+    let versions = definition
+        .pointer("/spec/versions")
+        .and_then(Value::as_array);
+    let versions: Vec<Props<'_>> = versions
+        .into_iter()
+        .flatten()
+        .filter_map(Props::of)
+        .collect();
+    let is_known = |name: &Value| versions.iter().any(|version| name == version.text("name"));
+    let missing = versions.iter().filter_map(|version| {
+        let name = version.text("name");
+        let is_missing = version.is_set("storage") && !list.iter().any(|known| known == name);
+        let why = format!("must have the storage version {name}");
+        is_missing.then(|| FieldError::invalid(&path, &Value::from(list.clone()), &why))
+    });
+    let gone = list.iter().enumerate().filter_map(|(index, name)| {
+        let text = name.as_str().unwrap_or_default();
+        let why = format!(
+            "missing from spec.versions; {text} was previously a storage version, and must remain \
+             in spec.versions until a storage migration ensures no data remains persisted in \
+             {text} and removes {text} from status.storedVersions"
+        );
+        (!is_known(name)).then(|| FieldError::invalid(&path.index(index), name, &why))
+    });
+    missing.chain(gone).collect()
+}
+
+fn unknown_kept_error(next: &Value, before: Option<&Value>) -> Option<FieldError> {
+    let keeps = |definition: &Value| {
+        let flag = definition.pointer("/spec/preserveUnknownFields");
+        flag.and_then(Value::as_bool) == Some(true)
+    };
+    let path = FieldPath::new("spec").child("preserveUnknownFields");
+    let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+               spec.versions[*].schema instead";
+    let is_new = keeps(next) && !before.is_some_and(keeps);
+    is_new.then(|| FieldError::invalid(&path, true, why))
 }

@@ -16,6 +16,7 @@ mod validate;
 mod list_types;
 mod scale;
 mod structure;
+mod field_route;
 mod structural;
 mod apply_types;
 mod open_api;
