@@ -6,10 +6,11 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde::Serialize;
 use sha2::{Digest, Sha512};
 
-use crate::registry::Definition;
+use crate::registry::{CustomKinds, Definition, Registry};
 
 mod aggregated;
 mod plain;
@@ -43,6 +44,41 @@ pub(crate) enum AggregatedVersion {
     V2,
     /// `apidiscovery.k8s.io/v2beta1`, the same under an older name.
     V2Beta1,
+}
+
+/// The discovery documents of the kinds that are served now: made when somebody asks, and again
+/// when somebody asks after the custom kinds have changed.
+pub(crate) struct LiveDiscovery {
+    registry: Arc<Registry>,
+    address: Box<str>,
+    made: Mutex<Option<(Arc<CustomKinds>, Arc<Discovery>)>>,
+}
+
+impl LiveDiscovery {
+    /// Documents of this registry; clients are told to reach the server at `address`.
+    pub(crate) fn new(registry: Arc<Registry>, address: &str) -> Self {
+        Self {
+            registry,
+            address: address.into(),
+            made: Mutex::new(None),
+        }
+    }
+
+    /// The documents of the kinds that are served now.
+    pub(crate) fn current(&self) -> Arc<Discovery> {
+        let custom = self.registry.custom();
+        let mut made = self.made.lock();
+        if let Some((of, documents)) = &*made
+            && Arc::ptr_eq(of, &custom)
+        {
+            return Arc::clone(documents);
+        }
+        let mut definitions = self.registry.definitions().to_vec();
+        definitions.extend(custom.definitions());
+        let documents = Arc::new(Discovery::build(&definitions, &self.address));
+        *made = Some((custom, Arc::clone(&documents)));
+        documents
+    }
 }
 
 /// All discovery documents of one set of kinds.

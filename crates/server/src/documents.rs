@@ -84,7 +84,7 @@ fn discovery(server: &Server, path: &str, headers: &HeaderMap, query: &Query) ->
         Ok(chosen) => chosen,
         Err(status) => return response::status(&status, headers, query),
     };
-    let discovery = &server.discovery;
+    let discovery = server.discovery.current();
     let parts: Vec<&str> = path
         .split('/')
         .skip(1)

@@ -14,6 +14,7 @@ pub mod registry;
 mod admission;
 mod service_accounts;
 mod commit;
+mod custom;
 pub mod watch_cache;
 pub mod response;
 mod metrics;

@@ -3,15 +3,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use listwatch_api::schema::{Schema, TypeId};
 use serde_json::Value;
 
 mod conversion;
+mod custom;
 mod decode;
 mod definition;
 mod kind_table;
 mod stored_value;
 
+pub use custom::{CustomKind, CustomKinds, CustomVersion, Life, MalformedDefinition, ScalePaths};
 pub use decode::{DecodeError, Expected, FieldProblem, Home};
 pub use definition::{
     Conversion, Definition, DeletionAnswer, FieldRefusal, FieldSource, Generation, Lifetime,
@@ -54,9 +57,13 @@ const BUILTIN_SCHEMA: [&str; 25] = [
 ];
 
 /// The kinds that are served, and the shapes of their objects.
+///
+/// The built-in ones stay. The custom ones come and go; whoever has taken a [`Definition`] or all
+/// [`CustomKinds`] keeps what was served then.
 #[derive(Debug)]
 pub struct Registry {
     definitions: Vec<Arc<Definition>>,
+    custom: ArcSwap<CustomKinds>,
     places_by_resource: HashMap<Box<str>, Vec<usize>>,
     /// Where objects are stored that are also served in another version than the stored one.
     converted: HashSet<Box<str>>,
@@ -91,6 +98,7 @@ impl Registry {
             .map(|definition| definition.storage_prefix.clone());
         Self {
             converted: converted.collect(),
+            custom: ArcSwap::default(),
             definitions,
             places_by_resource,
             schema,
@@ -99,12 +107,25 @@ impl Registry {
 
     /// The resource of this group and version.
     pub fn find(&self, group: &str, version: &str, resource: &str) -> Option<Arc<Definition>> {
-        self.places_by_resource
-            .get(resource)?
-            .iter()
-            .map(|&place| &self.definitions[place])
+        let places = self.places_by_resource.get(resource);
+        let mut definitions = places
+            .into_iter()
+            .flatten()
+            .map(|&place| &self.definitions[place]);
+        definitions
             .find(|found| &*found.group == group && &*found.version == version)
             .cloned()
+            .or_else(|| self.custom.load().find(group, version, resource))
+    }
+
+    /// The custom kinds as they are now.
+    pub fn custom(&self) -> Arc<CustomKinds> {
+        self.custom.load_full()
+    }
+
+    /// Serves these custom kinds instead of those before.
+    pub(crate) fn replace_custom(&self, kinds: CustomKinds) {
+        self.custom.store(Arc::new(kinds));
     }
 
     /// The shape of the objects of a kind, of what subresources speak, and of what all versions
@@ -137,6 +158,7 @@ impl Registry {
         self.definitions
             .iter()
             .any(|definition| &*definition.group == group)
+            || self.custom.load().group_exists(group)
     }
 
     /// Whether any kind of this version of the group is served.
@@ -144,9 +166,10 @@ impl Registry {
         self.definitions
             .iter()
             .any(|definition| &*definition.group == group && &*definition.version == version)
+            || self.custom.load().version_exists(group, version)
     }
 
-    /// All kinds, in discovery's order.
+    /// The built-in kinds, in discovery's order.
     pub fn definitions(&self) -> &[Arc<Definition>] {
         &self.definitions
     }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     access::{Flow, Place, Refused, RequestKind},
-    documents,
+    custom, documents,
     lifecycle::Phase,
     metrics::RequestLabels,
     registry::Verb,
@@ -190,13 +190,17 @@ impl Call<'_> {
     async fn tell_write(&self, verb: Verb, body: RequestBody) -> Result<Response<Body>, Status> {
         let (server, request) = (self.server, self.request);
         let body = read_body(body).await?;
-        match verb {
+        let answered = match verb {
             Verb::Create => verbs::create(server, request, body).await,
             Verb::Update => verbs::update(server, request, body).await,
             Verb::Patch => verbs::patch(server, request, body).await,
             Verb::Delete => verbs::delete(server, request, body).await,
             Verb::DeleteCollection => verbs::delete_collection(server, request, body).await,
             Verb::Get | Verb::List | Verb::Watch => unreachable!("none of these writes"),
+        };
+        if answered.is_ok() && custom::is_definition(&request.definition) {
+            custom::settle(server).await;
         }
+        answered
     }
 }

@@ -10,7 +10,8 @@ use crate::{
     access::{InFlight, OpenWatches, RequestKind},
     bootstrap,
     commit::{Committer, Destination, Persistence, object_key},
-    discovery::Discovery,
+    custom,
+    discovery::LiveDiscovery,
     handle::ServerHandle,
     lifecycle::{Lifecycle, Phase},
     listener,
@@ -45,10 +46,11 @@ pub(crate) struct Server {
     pub(crate) in_flight: InFlight,
     pub(crate) open_watches: Arc<OpenWatches>,
     pub(crate) metrics: Metrics,
-    pub(crate) discovery: Discovery,
+    pub(crate) discovery: LiveDiscovery,
     pub(crate) openapi: OpenApi,
     pub(crate) kept_messages: Arc<KeptMessages>,
     pub(crate) service_accounts: ServiceAccounts,
+    pub(crate) custom: Arc<custom::Progress>,
 }
 
 /// A server that answers requests until it is shut down or dropped.
@@ -69,6 +71,7 @@ impl RunningServer {
         let registry = Registry::builtin();
         bootstrap::run(&registry, &*store, &settings, address).await?;
         let server = Arc::new(Server::load(registry, store, settings, address).await?);
+        custom::start(&server).await?;
         server.lifecycle.advance(Phase::Serving);
         let accepting = tokio::spawn(listener::serve(listener, Arc::clone(&server)));
         Ok(Self {
@@ -120,7 +123,7 @@ impl Server {
             .await
             .map_err(|error| StartError::Store(error.to_string()))?;
         Ok(Self {
-            discovery: Discovery::build(registry.definitions(), &address.to_string()),
+            discovery: LiveDiscovery::new(Arc::clone(&registry), &address.to_string()),
             service_accounts: ServiceAccounts::new(
                 Arc::clone(&store),
                 settings.service_account_issuer.clone(),
@@ -138,6 +141,7 @@ impl Server {
             openapi: OpenApi::new(Arc::clone(&registry)),
             kept_messages: Arc::default(),
             registry,
+            custom: Arc::default(),
             settings,
         })
     }

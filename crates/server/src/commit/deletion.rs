@@ -10,7 +10,7 @@ use listwatch_api::{
 use serde_json::{Value, json};
 
 use super::metadata::{finalizers, grow_generation, metadata_mut, number, text};
-use crate::registry::Definition;
+use crate::{custom, registry::Definition};
 
 /// The finalizer that keeps an object until its dependents have been orphaned.
 const ORPHAN_FINALIZER: &str = "orphan";
@@ -38,6 +38,9 @@ pub(crate) fn decide(
     now: Timestamp,
 ) -> Deletion {
     let mut next = current.clone();
+    if custom::is_definition(definition) && text(current, "deletionTimestamp").is_none() {
+        custom::hold(&mut next, &timestamp::format_seconds(now));
+    }
     apply_propagation(&mut next, options.propagation);
     let grace = match graceful(definition, current, options) {
         Grace::Pending => return unless_equal(current, next, Deletion::Pending),
@@ -143,6 +146,14 @@ fn mark_graceful(object: &mut Value, seconds: u64, begun: Timestamp) {
 fn mark_now(definition: &Definition, object: &mut Value, now: Timestamp) {
     if is_namespace(definition) {
         mark_namespace(object, now);
+        return;
+    }
+    if custom::is_definition(definition) {
+        let deleted_at = || json!(timestamp::format_seconds(now));
+        let metadata = metadata_mut(object);
+        metadata
+            .entry("deletionTimestamp")
+            .or_insert_with(deleted_at);
         return;
     }
     let marked = text(object, "deletionTimestamp").and_then(|text| text.parse::<Timestamp>().ok());

@@ -95,6 +95,7 @@ pub(crate) fn stamp_new(
         Generation::Constant
         | Generation::Spec
         | Generation::OutsideStatus
+        | Generation::OutsideMetadata
         | Generation::OutsideMetadataAndLabels => {
             metadata.insert("generation".to_owned(), json!(1));
         }
@@ -131,6 +132,7 @@ fn generation_grows(rule: Generation, current: &Value, next: &Value) -> bool {
         Generation::Untracked | Generation::Constant => false,
         Generation::Spec | Generation::SpecAfterCreate => current.get("spec") != next.get("spec"),
         Generation::OutsideStatus => differs(&["metadata", "status"]),
+        Generation::OutsideMetadata => differs(&["metadata"]),
         Generation::OutsideMetadataAndLabels => {
             differs(&["metadata"])
                 || metadata(current).get("labels") != metadata(next).get("labels")

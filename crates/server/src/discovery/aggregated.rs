@@ -109,29 +109,44 @@ fn resource_discovery(definition: &Definition) -> ResourceDiscovery<'_> {
     let subresources = definition.subresources.iter();
     ResourceDiscovery {
         resource: &definition.resource,
-        response_kind: ResponseKind {
-            group: "",
-            version: "",
-            kind: &definition.kind,
-        },
+        response_kind: own_kind(definition),
         scope: match definition.scope {
             Scope::Cluster => "Cluster",
             Scope::Namespaced => "Namespaced",
         },
         singular_resource: &definition.singular,
-        verbs: words(&definition.verbs),
+        verbs: words(&definition.offered_verbs()),
         short_names: &definition.short_names,
         categories: &definition.categories,
-        subresources: subresources.map(subresource_discovery).collect(),
+        subresources: subresources
+            .map(|subresource| subresource_discovery(definition, subresource))
+            .collect(),
     }
 }
 
-fn subresource_discovery(subresource: &Subresource) -> SubresourceDiscovery<'_> {
+/// The kind of a resource; only custom ones are told where it belongs.
+fn own_kind(definition: &Definition) -> ResponseKind<'_> {
+    let (group, version) = match definition.custom {
+        Some(_) => (&*definition.group, &*definition.version),
+        None => ("", ""),
+    };
+    ResponseKind {
+        group,
+        version,
+        kind: &definition.kind,
+    }
+}
+
+fn subresource_discovery<'a>(
+    definition: &'a Definition,
+    subresource: &'a Subresource,
+) -> SubresourceDiscovery<'a> {
+    let own = own_kind(definition);
     SubresourceDiscovery {
         subresource: &subresource.name,
         response_kind: ResponseKind {
-            group: subresource.group.as_deref().unwrap_or_default(),
-            version: subresource.version.as_deref().unwrap_or_default(),
+            group: subresource.group.as_deref().unwrap_or(own.group),
+            version: subresource.version.as_deref().unwrap_or(own.version),
             kind: &subresource.kind,
         },
         verbs: words(&subresource.verbs),

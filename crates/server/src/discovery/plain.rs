@@ -162,7 +162,7 @@ fn resource_entry(definition: &Definition) -> Resource<'_> {
         group: None,
         version: None,
         kind: &definition.kind,
-        verbs: words(&definition.verbs),
+        verbs: words(&definition.offered_verbs()),
         short_names: &definition.short_names,
         categories: &definition.categories,
         storage_version_hash: definition.storage_version_hash.as_deref(),

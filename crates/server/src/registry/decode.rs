@@ -116,7 +116,7 @@ impl<'a> Expected<'a> {
         ))
     }
 
-    fn api_version(&self) -> String {
+    pub(super) fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.to_owned()
         } else {

@@ -4,6 +4,8 @@ use listwatch_api::{media_type::Origin, metadata::MetadataRules, name::NameRule,
 
 pub use listwatch_api::metadata::Scope;
 
+use super::{CustomVersion, Life};
+
 /// One resource of one served version.
 #[derive(Debug)]
 pub struct Definition {
@@ -60,6 +62,8 @@ pub struct Definition {
     pub deletion_answer: DeletionAnswer,
     /// How long its objects live.
     pub lifetime: Lifetime,
+    /// What a custom kind has beyond that; `None` for a built-in one.
+    pub custom: Option<CustomVersion>,
 }
 
 /// What a DELETE that removes an object at once answers with.
@@ -224,6 +228,8 @@ pub enum Generation {
     SpecAfterCreate,
     /// From 1, with every change outside `metadata` and `status`.
     OutsideStatus,
+    /// From 1, with every change outside `metadata`.
+    OutsideMetadata,
     /// From 1, with every change outside `metadata`, and of `metadata.labels`.
     OutsideMetadataAndLabels,
 }
@@ -278,7 +284,33 @@ impl Definition {
         MetadataRules {
             name: self.naming.rule(),
             scope: self.scope,
-            origin: Origin::BuiltIn,
+            origin: match &*self.group {
+                // Their validation is that of custom kinds, which takes any qualified finalizer.
+                "apiextensions.k8s.io" => Origin::Custom,
+                _ => self.origin(),
+            },
+        }
+    }
+
+    /// What clients are told can be done with it: of a custom kind that is on its way out, less
+    /// than can.
+    pub fn offered_verbs(&self) -> Vec<Verb> {
+        let is_leaving = self
+            .custom
+            .as_ref()
+            .is_some_and(|it| it.life == Life::Terminating);
+        let writes = [Verb::Create, Verb::Update, Verb::Patch];
+        let offered = self.verbs.iter().copied();
+        offered
+            .filter(|verb| !is_leaving || !writes.contains(verb))
+            .collect()
+    }
+
+    /// Whether it is built in.
+    pub fn origin(&self) -> Origin {
+        match self.custom {
+            Some(_) => Origin::Custom,
+            None => Origin::BuiltIn,
         }
     }
 

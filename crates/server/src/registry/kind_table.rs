@@ -143,6 +143,7 @@ impl<'a> Reader<'a> {
             put_without_version: PutWithoutVersion::Overwrites,
             deletion_answer: DeletionAnswer::Status,
             lifetime: Lifetime::Unlimited,
+            custom: None,
         }
     }
 

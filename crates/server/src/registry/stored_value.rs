@@ -14,7 +14,7 @@ use listwatch_api::{
 use listwatch_store::{COMMIT_BYTES_MAX, Key};
 use serde_json::{Map, Value};
 
-use super::{Conversion, Definition, Expected, Registry};
+use super::{Conversion, CustomKind, Definition, Expected, Home, Registry};
 
 /// What protobuf values begin with.
 const PROTOBUF: &[u8] = b"k8s\0";
@@ -58,10 +58,27 @@ pub enum Form {
 #[derive(Debug)]
 pub struct ValueReader {
     registry: Arc<Registry>,
-    /// The served versions of the kind, the stored one first.
-    versions: Vec<Arc<Definition>>,
-    /// How this server begins every object of the kind, up to its name.
+    storage_prefix: Box<str>,
+    scope: Scope,
+    versions: Versions,
+    /// How this server begins every object of the kind, up to its version if that may differ, else
+    /// up to its name.
     beginning: Box<[u8]>,
+}
+
+/// In which versions the values of a kind may be.
+#[derive(Debug)]
+enum Versions {
+    /// In these, the stored one first.
+    BuiltIn(Vec<Arc<Definition>>),
+    /// In any: the versions of a custom kind come and go while its values stay as they are.
+    Custom { group: Box<str>, kind: Box<str> },
+}
+
+/// What a value says it is.
+struct Claimed<'a> {
+    expected: Expected<'a>,
+    conversion: Conversion,
 }
 
 /// What a key says of its object.
@@ -88,8 +105,26 @@ impl ValueReader {
         Some(Self {
             beginning: beginning.into_bytes().into(),
             registry: Arc::clone(registry),
-            versions,
+            storage_prefix: storage_prefix.into(),
+            scope: stored.scope,
+            versions: Versions::BuiltIn(versions),
         })
+    }
+
+    /// The reader of a custom kind.
+    pub fn of_custom(registry: &Arc<Registry>, custom: &CustomKind) -> Self {
+        let CustomKind { kind, group, .. } = custom;
+        let beginning = format!(r#"{{"kind":"{kind}","apiVersion":"{group}/"#);
+        Self {
+            beginning: beginning.into_bytes().into(),
+            registry: Arc::clone(registry),
+            storage_prefix: custom.storage_prefix.clone(),
+            scope: custom.scope,
+            versions: Versions::Custom {
+                group: group.clone(),
+                kind: kind.clone(),
+            },
+        }
     }
 
     /// Whether the value begins as this server begins the object of this key: kind and version,
@@ -112,7 +147,7 @@ impl ValueReader {
             let reason = format!("it has {bytes} bytes, {COMMIT_BYTES_MAX} at the most");
             return Err(Unreadable::new(reason));
         }
-        let (definition, mut object) = match value {
+        let (api_version, kind, mut object) = match value {
             [] => return Err(Unreadable::new("it is empty")),
             _ if value.starts_with(ENCRYPTED) => {
                 let reason = "it is encrypted, and there is no key for it here";
@@ -124,16 +159,20 @@ impl ValueReader {
         if !object["metadata"].is_object() {
             return Err(Unreadable::new("it has no metadata"));
         }
-        object["apiVersion"] = definition.api_version().into();
+        let Claimed {
+            expected,
+            conversion,
+        } = self.version(&api_version, &kind)?;
+        object["apiVersion"] = expected.api_version().into();
         self.registry
-            .decode(Expected::from(definition), &mut object, value)
+            .decode(expected, &mut object, value)
             .map_err(|error| Unreadable::new(error.to_string()))?;
-        self.registry.to_stored(definition.conversion, &mut object);
+        self.registry.to_stored(conversion, &mut object);
         settle_metadata(place, &mut object)?;
         Ok(object)
     }
 
-    fn decode_json(&self, value: &[u8]) -> Result<(&Definition, Value), Unreadable> {
+    fn decode_json(&self, value: &[u8]) -> Result<(String, String, Value), Unreadable> {
         let document = json::decode(value).map_err(|error| {
             Unreadable::new(format!("it is neither JSON nor protobuf: {error}"))
         })?;
@@ -143,52 +182,77 @@ impl ValueReader {
             return Err(Unreadable::new("it is no JSON object"));
         }
         let text = |member| object.get(member).and_then(Value::as_str);
-        let (api_version, kind) = (text("apiVersion"), text("kind"));
-        let definition = self.version(api_version.unwrap_or_default(), kind.unwrap_or_default())?;
-        Ok((definition, object))
+        let text = |member| text(member).unwrap_or_default().to_owned();
+        Ok((text("apiVersion"), text("kind"), object))
     }
 
-    fn decode_protobuf(&self, value: &[u8]) -> Result<(&Definition, Value), Unreadable> {
+    fn decode_protobuf(&self, value: &[u8]) -> Result<(String, String, Value), Unreadable> {
         let broken = |error: protobuf::ProtobufError| Unreadable::new(error.to_string());
         let envelope = Envelope::parse(value).map_err(broken)?;
-        let definition = self.version(envelope.api_version, envelope.kind)?;
-        let type_id = definition
+        let claimed = self.version(envelope.api_version, envelope.kind)?;
+        let type_id = claimed
+            .expected
             .schema
             .ok_or_else(|| Unreadable::new("its kind has no protobuf form"))?;
         let mut members =
             protobuf::decode(self.registry.schema(), type_id, envelope.raw).map_err(broken)?;
         members.insert("kind".to_owned(), envelope.kind.into());
-        Ok((definition, Value::Object(members)))
+        let (api_version, kind) = (envelope.api_version, envelope.kind);
+        Ok((
+            api_version.to_owned(),
+            kind.to_owned(),
+            Value::Object(members),
+        ))
     }
 
     /// The version in which a value says that it is.
-    fn version(&self, api_version: &str, kind: &str) -> Result<&Definition, Unreadable> {
-        let served = |it: &&Arc<Definition>| it.api_version() == api_version;
-        let known = |it: &&Arc<Definition>| it.also_stored_as.iter().any(|v| **v == *api_version);
-        let mut versions = self.versions.iter().filter(|it| *it.kind == *kind);
-        let found = versions
-            .clone()
-            .find(served)
-            .or_else(|| versions.find(known));
-        found.map(|definition| &**definition).ok_or_else(|| {
-            let stored = &self.versions[0];
+    fn version<'a>(
+        &'a self,
+        api_version: &'a str,
+        kind: &'a str,
+    ) -> Result<Claimed<'a>, Unreadable> {
+        let wrong = |stored_kind: &str, stored_as: &str| {
             Unreadable::new(format!(
-                "it says that it is {kind:?} of {api_version:?}, and belongs to {:?} of {:?}",
-                stored.kind,
-                stored.api_version()
+                "it says that it is {kind:?} of {api_version:?}, and belongs to {stored_kind:?} \
+                 of {stored_as:?}"
             ))
-        })
+        };
+        match &self.versions {
+            Versions::BuiltIn(versions) => {
+                let found = find_version(versions, api_version, kind);
+                let stored = &versions[0];
+                let found = found.ok_or_else(|| wrong(&stored.kind, &stored.api_version()))?;
+                Ok(Claimed {
+                    expected: Expected::from(found),
+                    conversion: found.conversion,
+                })
+            }
+            Versions::Custom { group, kind: own } => {
+                let split = api_version.split_once('/');
+                let is_own = |(named, _): &(&str, &str)| **named == **group && kind == &**own;
+                let (group, version) = split.filter(is_own).ok_or_else(|| wrong(own, group))?;
+                Ok(Claimed {
+                    expected: Expected {
+                        group,
+                        version,
+                        kind,
+                        schema: None,
+                        home: Home::OwnVersion,
+                    },
+                    conversion: Conversion::None,
+                })
+            }
+        }
     }
 
     fn place<'a>(&self, key: &'a Key) -> Result<Place<'a>, Unreadable> {
-        let stored = &self.versions[0];
         let foreign = || Unreadable::new("its key is not one of an object of this kind");
         let tail = key
             .as_bytes()
-            .strip_prefix(stored.storage_prefix.as_bytes())
+            .strip_prefix(self.storage_prefix.as_bytes())
             .and_then(|tail| std::str::from_utf8(tail).ok())
             .ok_or_else(foreign)?;
-        let place = match stored.scope {
+        let place = match self.scope {
             Scope::Cluster => Place {
                 namespace: None,
                 name: tail,
@@ -201,7 +265,7 @@ impl ValueReader {
                 }
             }
         };
-        let is_whole = place.namespace.is_some() == (stored.scope == Scope::Namespaced);
+        let is_whole = place.namespace.is_some() == (self.scope == Scope::Namespaced);
         match is_whole && !place.name.is_empty() && !place.name.contains('/') {
             true => Ok(place),
             false => Err(foreign()),
@@ -210,7 +274,11 @@ impl ValueReader {
 
     /// The rest of a value behind the uid, if everything before it is as this server writes it.
     fn begins_with<'a>(&self, place: Place<'_>, value: &'a [u8]) -> Option<&'a [u8]> {
-        let rest = value.strip_prefix(&*self.beginning)?;
+        let mut rest = value.strip_prefix(&*self.beginning)?;
+        if let Versions::Custom { .. } = self.versions {
+            let end = rest.iter().position(|byte| *byte == b'"')?;
+            rest = rest[end..].strip_prefix(br#"","metadata":{"name":""#)?;
+        }
         let mut rest = strip_text(rest, place.name)?;
         if let Some(base) = rest.strip_prefix(br#","generateName":""#) {
             let mut length = 0;
@@ -225,6 +293,21 @@ impl ValueReader {
         }
         rest.strip_prefix(br#","uid":""#)
     }
+}
+
+fn find_version<'a>(
+    versions: &'a [Arc<Definition>],
+    api_version: &str,
+    kind: &str,
+) -> Option<&'a Definition> {
+    let served = |it: &&Arc<Definition>| it.api_version() == api_version;
+    let known = |it: &&Arc<Definition>| it.also_stored_as.iter().any(|v| **v == *api_version);
+    let mut versions = versions.iter().filter(|it| *it.kind == *kind);
+    let found = versions
+        .clone()
+        .find(served)
+        .or_else(|| versions.find(known));
+    found.map(|definition| &**definition)
 }
 
 /// What follows the text, as it stands in stored objects, and the quote behind it.

@@ -4,7 +4,7 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use listwatch_api::{
     ResourceVersion, Status,
-    media_type::{Answer, BODY_TYPES, Encoding, Layout, Origin, Representation, Transform},
+    media_type::{Answer, BODY_TYPES, Encoding, Layout, Representation, Transform},
     object::{StoredObject, to_canonical},
     yaml,
 };
@@ -73,7 +73,7 @@ pub(crate) fn negotiate_watch(
 impl Accepted {
     fn new(server: &Server, request: &ResourceRequest, answer: Answer) -> Result<Self, Status> {
         let preferences = preferences(&request.headers, &request.query);
-        let representation = preferences.negotiate(answer, Origin::BuiltIn)?;
+        let representation = preferences.negotiate(answer, request.definition.origin())?;
         let is_table = matches!(representation.transform, Transform::Table { .. });
         if is_table && request.definition.persistence == Persistence::Answered {
             // An answer to a question has nothing that a row could show.

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     admission::{self, Home},
     commit::{Changed, Owners, Settled, Stored, Trust, metadata_mut, metadata_text, stamp_new},
+    custom,
     registry::{Persistence as Kept, StatusWriting},
     request::ResourceRequest,
     response::{self, Body},
@@ -54,6 +55,7 @@ pub(crate) async fn create(
         }
         false => {
             refuse_foreign_claims(request, &object)?;
+            custom::refuse_new(request, &object)?;
             insert(server, request, object, (&options, &mut warnings)).await?
         }
     };

@@ -56,7 +56,7 @@ fn code(outcome: Outcome, propagation: Propagation) -> StatusCode {
 }
 
 /// Removes or marks the object with this name.
-pub(super) async fn remove(
+pub(crate) async fn remove(
     server: &Server,
     request: &ResourceRequest,
     name: &str,

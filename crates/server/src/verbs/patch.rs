@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use listwatch_api::{
     Status,
-    media_type::{Origin, PatchType},
+    media_type::PatchType,
     object::Outline,
     patch::{DecodedPatch, Patch, PatchFormat},
     write_options::{FieldValidation, PatchOptions, PatchPurpose},
@@ -35,7 +35,7 @@ pub(crate) async fn patch(
     body: Bytes,
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate(server, request)?;
-    let patch_type = PatchType::parse(request.content_type(), Origin::BuiltIn)?;
+    let patch_type = PatchType::parse(request.content_type(), request.definition.origin())?;
     let options = PatchOptions::parse(request.query.typed(), purpose(patch_type))?;
     let Some(format) = format(patch_type) else {
         return apply::apply(server, request, (accept, options), &body).await;

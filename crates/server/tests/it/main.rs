@@ -30,6 +30,7 @@ mod homes;
 mod services;
 mod losing_the_store;
 mod bad_input;
+mod custom_kinds;
 mod golden;
 mod protobuf;
 mod watch_cache;
