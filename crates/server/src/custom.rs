@@ -14,7 +14,9 @@ use std::{sync::Arc, time::Duration};
 
 use http::HeaderMap;
 use listwatch_api::Status;
+use listwatch_kinds::Rules;
 use listwatch_store::Revision;
+use listwatch_structural::definition::{default_definition, note_storage_version};
 use serde_json::Value;
 use tokio::{
     sync::{Notify, watch},
@@ -37,6 +39,12 @@ const RESOURCE: &str = "customresourcedefinitions";
 pub(crate) const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 /// In whose name the server writes the status of definitions.
 const MANAGER: &str = "listwatch";
+
+/// What is demanded of the definitions.
+pub(crate) const DEFINITION_RULES: Rules = Rules {
+    default: complete,
+    ..Rules::NONE
+};
 
 /// How long whoever wrote a definition waits at the most until it is served. Then they are
 /// answered all the same: it is stored, and will be served.
@@ -90,6 +98,16 @@ pub(crate) async fn start(server: &Arc<Server>) -> Result<(), StartError> {
 /// Whether a kind is that of the definitions of other kinds.
 pub(crate) fn is_definition(definition: &Definition) -> bool {
     &*definition.group == GROUP && &*definition.resource == RESOURCE
+}
+
+/// Fills in what a definition leaves out.
+fn complete(definition: &mut Value) {
+    if let Some(status) = definition.get_mut("status").and_then(Value::as_object_mut) {
+        // Where nothing was stored yet, the list is there and says nothing.
+        status.retain(|name, value| name != "storedVersions" || !value.is_null());
+    }
+    default_definition(definition);
+    note_storage_version(definition);
 }
 
 /// Refuses a new object of a kind that is on its way out.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     commit::{metadata_mut, metadata_text},
+    custom,
     registry::Definition,
 };
 
@@ -16,6 +17,7 @@ pub(crate) fn rules_of(definition: &Definition) -> Option<&'static Rules> {
     let (group, resource) = (&*definition.group, &*definition.resource);
     listwatch_kinds::rules(group, resource).or(match (group, resource) {
         ("", "namespaces") => Some(&NAMESPACES),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => Some(&custom::DEFINITION_RULES),
         ("", "persistentvolumes" | "persistentvolumeclaims") => Some(&VOLUMES),
         ("apiregistration.k8s.io", "apiservices") => Some(&API_SERVICES),
         ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations") => Some(&PRIORITY_LEVELS),

@@ -169,13 +169,13 @@ impl Cleanup {
         let changed = verbs::change_status(server, (&request, MANAGER), |current| {
             let mut next = current.whole();
             if metadata_text(&next, "uid") != Some(&*self.uid) {
-                return None;
+                return Err(Status::not_found(request.group_resource(), &self.name));
             }
             names::set(&mut next, condition, &now);
             if condition.status == COMPLETED.status {
                 let_go(&mut next);
             }
-            Some(next)
+            Ok(next)
         });
         match changed.await {
             Err(status) if status.code != Some(404) => Err(status),

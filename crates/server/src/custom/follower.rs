@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use listwatch_api::timestamp;
+use listwatch_api::{Status, timestamp};
 use listwatch_store::Revision;
 use serde_json::Value;
 
@@ -181,10 +181,8 @@ impl Follower {
 
     /// Looks again at the definitions of a group that want a name which may be free now.
     fn reconsider(&mut self, group: &str) {
-        let wanting = |_: &Box<str>, known: &mut Known| {
-            known.names == Names::Accepted || *known.group != *group
-        };
-        self.known.retain(wanting);
+        self.known
+            .retain(|_, known| known.names == Names::Accepted || *known.group != *group);
     }
 
     /// Looks at each definition that has changed.
@@ -323,7 +321,10 @@ impl Follower {
         let mut is_overtaken = false;
         let changed = verbs::change_status(server, (&request, super::MANAGER), |current| {
             is_overtaken = current.revision != revision;
-            (!is_overtaken).then(|| judged.clone())
+            match is_overtaken {
+                true => Err(Status::modified_meanwhile(request.group_resource(), name)),
+                false => Ok(judged.clone()),
+            }
         });
         match changed.await {
             _ if is_overtaken => Err(NotWritten::Overtaken),

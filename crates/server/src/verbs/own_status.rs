@@ -5,20 +5,20 @@ use serde_json::Value;
 
 use super::{
     part::Part,
-    update::{Change, settle},
+    writer::{Change, WhenMissing, Writer},
 };
 use crate::{
-    commit::{Changed, Current, FieldTracker, Next, Owners, Persistence},
+    commit::{Changed, Current, FieldTracker, Owners, Persistence},
     request::ResourceRequest,
     server::Server,
 };
 
-/// Changes the status of an object in the name of `manager`, and its metadata with it. What
-/// `change` makes nothing of stays as it is.
+/// Changes the status of an object in the name of `manager`, and its metadata with it. `change`
+/// makes the next state of the present one, or says why there is none.
 pub(crate) async fn change_status(
     server: &Server,
     (request, manager): (&ResourceRequest, &str),
-    mut change: impl FnMut(&Current) -> Option<Value>,
+    mut change: impl FnMut(&Current) -> Result<Value, Status>,
 ) -> Result<Changed, Status> {
     let name = request.object_name();
     let destination = server.destination(request, name, Persistence::Durable)?;
@@ -29,20 +29,22 @@ pub(crate) async fn change_status(
         manager: manager.to_owned(),
         now: server.settings.clock.now(),
     };
-    let changed = server.committer.change(&destination, |stored| {
-        let missing = || Status::not_found(request.group_resource(), name);
-        let current = stored.object(missing)?;
-        let Some(next) = change(current) else {
-            return Ok(Next::Keep);
-        };
-        let before = current.outline(&Reach::Everything);
-        let change = Change { before, next };
-        settle(
-            Owners::Changers(&tracker),
-            (request, Part::Status),
-            current,
-            change,
-        )
-    });
-    changed.await
+    let mut writer = Writer {
+        server,
+        request,
+        part: Part::Status,
+        when_missing: WhenMissing::Refused,
+        persistence: Persistence::Durable,
+        warnings: Vec::new(),
+        taken: Default::default(),
+    };
+    let changing = |current: &Current| {
+        Ok(Change {
+            before: current.outline(&Reach::Everything),
+            next: change(current)?,
+            owners: Owners::Changers(&tracker),
+        })
+    };
+    let missing = || Err(Status::not_found(request.group_resource(), name));
+    writer.write(&destination, changing, missing).await
 }
