@@ -178,6 +178,21 @@ impl DiscoveryForm {
     }
 }
 
+/// The syntax of the OpenAPI 2.0 document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OpenApiForm {
+    /// JSON.
+    Json,
+    /// gnostic's message.
+    Protobuf,
+}
+
+/// What OpenAPI documents in protobuf were called, and are called.
+const OPENAPI_PROTOBUF: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+];
+
 /// What a client says about the answers it takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Preferences<'a> {
@@ -239,6 +254,18 @@ impl Preferences<'_> {
             Some((_, _, clause)) => Ok((DiscoveryForm::Plain, self.layout(clause))),
             None => Err(Status::not_acceptable(&BODY_TYPES)),
         }
+    }
+
+    /// The form of the OpenAPI 2.0 document; `None` if it is in none that the client takes.
+    pub fn negotiate_openapi(&self) -> Option<OpenApiForm> {
+        let clauses = accept::parse(self.accept);
+        clauses.iter().find_map(|clause| {
+            if clause.covers(JSON) {
+                return Some(OpenApiForm::Json);
+            }
+            let is_protobuf = OPENAPI_PROTOBUF.iter().any(|name| clause.covers(name));
+            is_protobuf.then_some(OpenApiForm::Protobuf)
+        })
     }
 
     fn transform(&self, target: Target, answer: Answer) -> Result<Transform, Status> {

@@ -9,12 +9,14 @@ mod encode;
 mod envelope;
 mod framing;
 mod layout;
+mod openapi;
 mod wire;
 
 use encode::Backward;
 pub use envelope::Envelope;
 pub use framing::{Surroundings, TypeMeta, item_head, item_length};
 pub(crate) use layout::Layouts;
+pub use openapi::encode_openapi;
 
 use serde_json::{Map, Value};
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use listwatch_api::{
     Status,
-    media_type::{DiscoveryForm, Layout},
+    media_type::{DiscoveryForm, Layout, OpenApiForm},
 };
 
 use crate::{
@@ -116,7 +116,11 @@ fn discovery(server: &Server, path: &str, headers: &HeaderMap, query: &Query) ->
 fn openapi(server: &Server, path: &str, query: &Query, headers: &HeaderMap) -> Response<Body> {
     let documents = &server.openapi;
     let found = match path.trim_start_matches("/openapi/") {
-        "v2" => Some(documents.everything()),
+        "v2" => match response::preferences(headers, query).negotiate_openapi() {
+            Some(OpenApiForm::Json) => Some(documents.everything()),
+            Some(OpenApiForm::Protobuf) => Some(documents.everything_in_protobuf()),
+            None => return response::bare(StatusCode::NOT_ACCEPTABLE),
+        },
         "v3" => Some(documents.index()),
         rest => rest
             .strip_prefix("v3/")

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use listwatch_api::protobuf::encode_openapi;
 use serde_json::{Value, json};
 
 use crate::discovery::{Document, upper_case_sha512};
@@ -13,6 +14,7 @@ mod paths;
 mod schemas;
 
 const JSON: &str = "application/json";
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const TITLE: &str = "Kubernetes";
 const VERSION: &str = "v1.37.0";
 
@@ -32,6 +34,7 @@ pub(crate) struct OpenApi {
     index: OnceLock<Document>,
     versions: BTreeMap<String, OnceLock<Document>>,
     everything: OnceLock<Document>,
+    everything_in_protobuf: OnceLock<Document>,
 }
 
 impl OpenApi {
@@ -46,6 +49,7 @@ impl OpenApi {
             registry,
             index: OnceLock::new(),
             everything: OnceLock::new(),
+            everything_in_protobuf: OnceLock::new(),
         }
     }
 
@@ -74,6 +78,15 @@ impl OpenApi {
             let definitions = self.registry.definitions();
             let definitions = definitions.iter().map(|definition| &**definition).collect();
             Document::new(self.describe(definitions, Dialect::Two), JSON)
+        })
+    }
+
+    /// The same for those who ask for protobuf.
+    pub(crate) fn everything_in_protobuf(&self) -> &Document {
+        self.everything_in_protobuf.get_or_init(|| {
+            let message = encode_openapi(&self.everything().body);
+            let message = message.expect("a test writes the document of all kinds");
+            Document::new(message, PROTOBUF)
         })
     }
 

@@ -294,3 +294,22 @@ fn patches_have_four_types() {
         application/apply-patch+yaml";
     assert_eq!(custom.message, expected);
 }
+
+#[test]
+fn openapi_is_protobuf_when_asked_for() {
+    let form = |accept| {
+        let preferences = Preferences {
+            accept,
+            user_agent: "",
+            query: Query::new(&[]),
+        };
+        preferences.negotiate_openapi()
+    };
+    for accept in ["", "*/*", "application/json", "text/html,application/json"] {
+        assert_eq!(form(accept), Some(OpenApiForm::Json), "{accept}");
+    }
+    for accept in OPENAPI_PROTOBUF {
+        assert_eq!(form(accept), Some(OpenApiForm::Protobuf));
+    }
+    assert_eq!(form("application/yaml"), None);
+}

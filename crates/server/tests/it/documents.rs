@@ -270,3 +270,23 @@ async fn nothing_that_a_client_says_becomes_a_metric() {
     }
     assert_eq!(numbers().await, before);
 }
+
+#[tokio::test]
+async fn the_old_openapi_document_is_protobuf_when_asked_for() {
+    let server = start_server().await;
+    let accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let message = server.get_as("/openapi/v2", accept).await;
+    assert_eq!(message.code, 200);
+    assert_eq!(
+        message.header("content-type"),
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    );
+    assert!(message.body.starts_with(b"\x12\x15\x0a\x0aKubernetes"));
+    assert!(message.body.len() > 500_000);
+    let call = server.call(Method::GET, "/openapi/v2");
+    let call = call.header("accept", accept);
+    let known = call.header("if-none-match", message.header("etag"));
+    assert_eq!(known.answer().await.code, 304);
+    let none = server.get_as("/openapi/v2", "application/yaml").await;
+    assert_eq!(none.code, 406);
+}
