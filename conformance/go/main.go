@@ -1,8 +1,7 @@
 // Command go lets client-go's informers follow a server that is filled, changed, restarted and
 // crashed under them, and checks that they end with exactly what a fresh list says.
 //
-// Nothing is configured but the address: dynamic clients write JSON, typed ones protobuf, and both
-// take the JSON that they are answered with. With the argument `tell` it prints what one informer
+// Nothing is configured but the address: dynamic clients speak JSON, typed ones protobuf. With the argument `tell` it prints what one informer
 // tells, while others look after the servers.
 package main
 
@@ -48,6 +47,10 @@ func run(ctx context.Context) error {
 		{"list and watch informers follow changes through a crash", followChanges},
 		{"a list in pages of 500 is one state", pagesAreOneState},
 		{"a watch goes on from a bookmark", watchGoesOnFromBookmark},
+		{"typed clients speak protobuf both ways", typedClientsSpeakProtobuf},
+		{"metadata clients speak protobuf", metadataClientsSpeakProtobuf},
+		{"the OpenAPI document in protobuf is the one in JSON", openapiIsTheSameInProtobuf},
+		{"a table is never protobuf", tablesAreNotProtobuf},
 	}
 	for _, scenario := range scenarios {
 		begun := time.Now()

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::ProtobufError;
 use crate::object::{Elements, Members, unquote};
+use crate::yaml;
 
 /// Objects within each other, at the most; schemas of custom resources may be deep.
 const DEPTH_MAX: usize = 256;
@@ -380,9 +381,10 @@ fn extension(number: u32, name: &str, json: &str, out: &mut Vec<u8>) {
     bytes(number, &entry, out);
 }
 
-/// Any value: JSON is YAML.
+/// Any value, as YAML.
 fn any(json: &str, out: &mut Vec<u8>) {
-    bytes(2, format!("{json}\n").as_bytes(), out);
+    let value = serde_json::from_str(json).unwrap_or_default();
+    bytes(2, yaml::encode(&value).as_bytes(), out);
 }
 
 fn text(number: u32, json: &str, out: &mut Vec<u8>) {
@@ -452,7 +454,7 @@ mod tests {
     #[test]
     fn a_definition_is_a_schema_with_its_name() {
         let message = encode(r##"{"definitions":{"A":{"$ref":"#/b","x-y":[1]}}}"##);
-        let schema = b"\x0a\x03#/b\xfa\x01\x0d\x0a\x03x-y\x12\x06\x12\x04[1]\n";
+        let schema = b"\x0a\x03#/b\xfa\x01\x0d\x0a\x03x-y\x12\x06\x12\x04- 1\n";
         let entry = [&b"\x0a\x01A\x12\x15"[..], schema].concat();
         assert_eq!(message, [&b"\x4a\x1c\x0a\x1a"[..], &entry].concat());
     }
