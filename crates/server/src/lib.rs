@@ -13,6 +13,7 @@ mod openapi;
 pub mod registry;
 mod admission;
 mod service_accounts;
+mod webhook_client;
 mod commit;
 mod custom;
 pub mod watch_cache;

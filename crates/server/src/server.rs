@@ -8,6 +8,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
     access::{InFlight, OpenWatches, RequestKind},
+    admission::{Interceptors, configures},
     bootstrap,
     commit::{Committer, Destination, Persistence, object_key},
     custom,
@@ -23,6 +24,7 @@ use crate::{
     service_accounts::ServiceAccounts,
     settings::Settings,
     watch_cache::{KindCache, KindLayout, WatchCaches},
+    webhook_client::WebhookClient,
 };
 
 /// Why a server could not start.
@@ -51,6 +53,8 @@ pub(crate) struct Server {
     pub(crate) kept_messages: Arc<KeptMessages>,
     pub(crate) service_accounts: ServiceAccounts,
     pub(crate) custom: Arc<custom::Progress>,
+    pub(crate) webhook_client: WebhookClient,
+    pub(crate) interceptors: Interceptors,
 }
 
 /// A server that answers requests until it is shut down or dropped.
@@ -129,7 +133,6 @@ impl Server {
                 settings.service_account_issuer.clone(),
             ),
             committer: Committer::new(store),
-            caches,
             lifecycle: Lifecycle::default(),
             in_flight: InFlight::new(
                 settings.reads_in_flight_max,
@@ -140,6 +143,9 @@ impl Server {
             metrics: Metrics::new(),
             openapi: OpenApi::new(Arc::clone(&registry)),
             kept_messages: Arc::default(),
+            webhook_client: WebhookClient::default(),
+            interceptors: Interceptors::new(&registry, &caches),
+            caches,
             registry,
             custom: Arc::default(),
             settings,
@@ -151,6 +157,17 @@ impl Server {
         self.caches
             .kind(&definition.storage_prefix)
             .ok_or_else(Status::unknown_resource)
+    }
+
+    /// Waits until what was written about who is to be asked is known here.
+    pub(crate) async fn take_effect(&self, definition: &Definition) -> Result<(), Status> {
+        if !configures(definition) {
+            return Ok(());
+        }
+        let fresh = self.cache(definition)?.fresh().await;
+        fresh
+            .map(drop)
+            .map_err(|error| Status::service_unavailable(error.to_string()))
     }
 
     /// Where the object with this name is written.

@@ -24,6 +24,6 @@ pub(crate) use list::list;
 pub(crate) use own_status::change_status;
 pub(crate) use part::Part;
 pub(crate) use patch::patch;
-pub(crate) use scale::scale_of;
+pub(crate) use scale::{scale_of, scaled};
 pub(crate) use update::update;
 pub(crate) use watch::watch;

@@ -1,6 +1,6 @@
 //! PATCH with an apply: a client states the fields it wants, and the object is made to have them.
 
-use std::{collections::BTreeSet, fmt};
+use std::fmt;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -54,18 +54,11 @@ pub(super) async fn apply(
             false => OnConflict::Refuse,
         },
     };
-    let mut writer = Writer {
-        server,
-        request,
-        part,
-        when_missing: match part {
-            Part::Main => WhenMissing::Created,
-            _ => WhenMissing::Refused,
-        },
-        persistence: destination.persistence,
-        warnings: Vec::new(),
-        taken: BTreeSet::new(),
+    let when_missing = match part {
+        Part::Main => WhenMissing::Created,
+        _ => WhenMissing::Refused,
     };
+    let mut writer = Writer::new(server, (request, part), when_missing, &options.write);
     let changing = |current: &Current| application.to_object(current);
     let creating = || application.to_nothing();
     let changed = writer.write(&destination, changing, creating).await?;

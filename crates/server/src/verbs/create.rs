@@ -1,6 +1,6 @@
 //! POST: a new object gets a name, an identity and a place in the store.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -94,16 +94,11 @@ async fn insert(
     let home = admission::find_home(server, request, submitted_name, trust).await?;
     let tracker = submitted::field_tracker(server, request, options);
     let mut draft = own(server, request, &Owners::Changers(&tracker), object);
+    let part = (request, Part::Main);
+    let mut writer = Writer::new(server, part, WhenMissing::Created, options);
+    writer.mutate_new(&mut draft).await?;
     let mut place = Place {
-        writer: Writer {
-            server,
-            request,
-            part: Part::Main,
-            when_missing: WhenMissing::Created,
-            persistence: options.dry_run.into(),
-            warnings: Vec::new(),
-            taken: BTreeSet::new(),
-        },
+        writer,
         home,
         told: warnings,
     };
@@ -146,15 +141,21 @@ pub(super) fn own(
     if let Some(namespace) = &request.namespace {
         metadata.insert("namespace".to_owned(), json!(namespace));
     }
-    if definition.status == StatusWriting::Separate {
-        server.registry.reset_status(definition, &mut object);
-    }
+    reset_status(server, request, &mut object);
     admission::apply_defaults(definition, &mut object);
     let managed_fields = owners.settle_new(&mut object);
     Draft {
         object,
         managed_fields,
         ..Draft::default()
+    }
+}
+
+/// Takes the status out of a new object whose kind keeps it apart.
+pub(super) fn reset_status(server: &Server, request: &ResourceRequest, object: &mut Value) {
+    let definition = &request.definition;
+    if definition.status == StatusWriting::Separate {
+        server.registry.reset_status(definition, object);
     }
 }
 
@@ -199,7 +200,7 @@ impl Place<'_> {
         } = self.writer;
         let name = metadata_text(&draft.object, "name").unwrap_or_default();
         let name = &name.to_owned();
-        let destination = server.destination(request, name, self.writer.persistence)?;
+        let destination = server.destination(request, name, self.writer.options.dry_run.into())?;
         let mut writing = server.committer.begin_new(&destination).await?;
         loop {
             if !matches!(writing.stored(), Stored::Absent) {
@@ -218,6 +219,7 @@ impl Place<'_> {
             match writing.settle(self.home.as_ref(), proposal).await? {
                 Settled::Done(changed) => {
                     self.told.append(&mut self.writer.warnings);
+                    server.take_effect(&request.definition).await?;
                     return Ok(changed);
                 }
                 Settled::Again => {}

@@ -7,15 +7,17 @@ use http::{Response, StatusCode};
 use jiff::Timestamp;
 use listwatch_api::{
     GroupKind, GroupResource, Status, StatusDetails,
-    write_options::{DeleteOptions, Preconditions, Propagation},
+    write_options::{DeleteOptions, DryRun, Preconditions, Propagation, PropagationPolicy},
 };
 use listwatch_store::Revision;
+use serde_json::{Value, json};
 
 use super::{part::Part, submitted, writer::removal};
 use crate::{
-    admission,
+    admission::{self, Asked, Operation},
     commit::{
-        Changed, Deletion, Next, Outcome, Proposal, Settled, Stored, decide_deletion, metadata_text,
+        Changed, Current, Deletion, Next, Outcome, Proposal, Settled, Stored, decide_deletion,
+        metadata_text,
     },
     registry::DeletionAnswer,
     request::ResourceRequest,
@@ -68,11 +70,65 @@ pub(crate) async fn remove(
     let mut writing = server.committer.begin(&destination).await?;
     loop {
         let proposal = decide(request, name, writing.stored(), (options, now));
-        let settled = writing.settle(None, proposal).await?;
-        if let Settled::Done(changed) = settled {
+        let proposal = match (proposal, writing.stored()) {
+            (Ok(proposal), Stored::Object(current)) => {
+                let admitted = admit(server, (request, name), current, options).await;
+                admitted.map(|()| proposal)
+            }
+            (proposal, _) => proposal,
+        };
+        if let Settled::Done(changed) = writing.settle(None, proposal).await? {
+            server.take_effect(&request.definition).await?;
             return Ok(changed);
         }
     }
+}
+
+/// Asks everybody who is to be asked about the end of an object.
+async fn admit(
+    server: &Server,
+    (request, name): (&ResourceRequest, &str),
+    current: &Current,
+    options: &DeleteOptions,
+) -> Result<(), Status> {
+    let asked = || Asked {
+        server,
+        request,
+        part: Part::Main,
+        operation: Operation::Delete,
+        name: name.to_owned(),
+        options: told_options(options),
+        persistence: options.dry_run.into(),
+    };
+    let Some(mut chain) = server.interceptors.chain(asked, &request.definition) else {
+        return Ok(());
+    };
+    let mut old = current.whole();
+    old["metadata"]["resourceVersion"] = json!(current.revision.to_string());
+    chain.mutate(None, Some(&old)).await?;
+    chain.validate(None, Some(&old)).await
+}
+
+fn told_options(options: &DeleteOptions) -> Value {
+    let mut told = json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"});
+    if options.dry_run == DryRun::All {
+        told["dryRun"] = json!(["All"]);
+    }
+    if let Some(seconds) = options.grace_period_seconds {
+        told["gracePeriodSeconds"] = json!(seconds);
+    }
+    let policy = match options.propagation {
+        Propagation::Default => return told,
+        Propagation::OrphanDependents(orphan) => {
+            told["orphanDependents"] = json!(orphan);
+            return told;
+        }
+        Propagation::Policy(PropagationPolicy::Foreground) => "Foreground",
+        Propagation::Policy(PropagationPolicy::Background) => "Background",
+        Propagation::Policy(PropagationPolicy::Orphan) => "Orphan",
+    };
+    told["propagationPolicy"] = json!(policy);
+    told
 }
 
 /// What becomes of what is stored.

@@ -1,6 +1,6 @@
 //! PATCH: a change is applied to whatever is stored, as often as it takes.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -48,15 +48,8 @@ pub(crate) async fn patch(
     let destination = server.destination(request, name, options.write.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options.write);
     let reach = within_reach(server, (request, part), patch.reach());
-    let mut writer = Writer {
-        server,
-        request,
-        part,
-        when_missing: WhenMissing::Refused,
-        persistence: destination.persistence,
-        warnings: Vec::new(),
-        taken: BTreeSet::new(),
-    };
+    let when_missing = WhenMissing::Refused;
+    let mut writer = Writer::new(server, (request, part), when_missing, &options.write);
     let mut warnings = Vec::new();
     let patching = |current: &Current| {
         let before = current.outline(&reach);

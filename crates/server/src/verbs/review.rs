@@ -8,6 +8,7 @@ use listwatch_api::{Status, object::Draft, timestamp};
 use serde_json::{Value, json};
 
 use crate::{
+    admission::{GROUPS, USER},
     commit::{Changed, Outcome, Owners, metadata_mut},
     request::ResourceRequest,
     server::Server,
@@ -15,9 +16,6 @@ use crate::{
 };
 
 use super::submitted;
-
-/// Who everybody is on a server without authentication.
-const USER: &str = "system:unsecured";
 
 /// The question with its answer.
 pub(super) async fn answer(
@@ -44,8 +42,7 @@ pub(super) async fn answer(
         "SelfSubjectReview" => {
             let now = timestamp::format_seconds(server.settings.clock.now());
             metadata_mut(&mut question).insert("creationTimestamp".to_owned(), json!(now));
-            let groups = ["system:masters", "system:authenticated"];
-            json!({"userInfo": {"username": USER, "groups": groups}})
+            json!({"userInfo": {"username": USER, "groups": GROUPS}})
         }
         "TokenReview" => service_accounts::review(server, &question["spec"]).await?,
         _ => return Err(Status::unknown_resource()),

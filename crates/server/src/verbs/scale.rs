@@ -42,7 +42,7 @@ pub(crate) fn scale_of(object: &Value) -> Value {
 }
 
 /// The object with as many replicas as a Scale says.
-pub(super) fn scaled(object: &Value, scale: &Value) -> Result<Value, Status> {
+pub(crate) fn scaled(object: &Value, scale: &Value) -> Result<Value, Status> {
     let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 {
         let field = FieldPath::new("spec").child("replicas");

@@ -1,6 +1,6 @@
 //! PUT: an object is replaced, if it is still the one that the client saw.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -41,15 +41,7 @@ pub(crate) async fn update(
     let destination = server.destination(request, name, options.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options);
     let reach = within_reach(server, (request, part), Reach::Members(Vec::new()));
-    let mut writer = Writer {
-        server,
-        request,
-        part,
-        when_missing: when_missing(request),
-        persistence: destination.persistence,
-        warnings: Vec::new(),
-        taken: BTreeSet::new(),
-    };
+    let mut writer = Writer::new(server, (request, part), when_missing(request), &options);
     let replacing = |current: &Current| {
         refuse_stale(request, current, &object)?;
         let (before, next) = replacement((request, part), current, (&object, &reach))?;

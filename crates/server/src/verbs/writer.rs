@@ -2,22 +2,24 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use listwatch_api::{
     Status,
     object::{Draft, Outline},
     patch::Reach,
+    write_options::{DryRun, FieldValidation, WriteOptions},
 };
 use listwatch_kinds as kinds;
-use listwatch_store::{Key, Operation};
-use serde_json::Value;
+use listwatch_store::{Key, Operation as StoreOperation};
+use serde_json::{Value, json};
 
 use super::{create, part::Part};
 use crate::{
-    admission::{self, Allocation},
+    admission::{self, Allocation, Asked, Chain, Operation},
     commit::{
-        Changed, Current, Destination, Next, Owners, Persistence, Proposal, SCANNED, Settled,
-        Stored, Trust, carry_over, deletion_is_complete, deletion_looks_beyond_metadata,
-        metadata_mut,
+        Changed, Current, Destination, Next, Owners, Proposal, SCANNED, Settled, Stored, Trust,
+        carry_over, deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut,
+        metadata_text, parse,
     },
     registry::Definition,
     request::ResourceRequest,
@@ -31,8 +33,7 @@ pub(super) struct Writer<'a> {
     pub(super) part: Part,
     /// What becomes of a write to an object that is not there.
     pub(super) when_missing: WhenMissing,
-    /// Whether it is written at all.
-    pub(super) persistence: Persistence,
+    pub(super) options: &'a WriteOptions,
     /// What the client should hear of what was written last.
     pub(super) warnings: Vec<String>,
     /// Keys that others have taken, as a try to write them found out.
@@ -63,6 +64,23 @@ pub(super) struct New<'a> {
 }
 
 impl<'a> Writer<'a> {
+    pub(super) fn new(
+        server: &'a Server,
+        (request, part): (&'a ResourceRequest, Part),
+        when_missing: WhenMissing,
+        options: &'a WriteOptions,
+    ) -> Self {
+        Self {
+            server,
+            request,
+            part,
+            when_missing,
+            options,
+            warnings: Vec::new(),
+            taken: BTreeSet::new(),
+        }
+    }
+
     /// Changes what is there or creates what is not. Whether it may be created is asked only then.
     pub(super) async fn write(
         &mut self,
@@ -92,7 +110,10 @@ impl<'a> Writer<'a> {
                 }
             };
             match writing.settle(home.as_ref(), proposal).await? {
-                Settled::Done(changed) => return Ok(changed),
+                Settled::Done(changed) => {
+                    self.server.take_effect(&self.request.definition).await?;
+                    return Ok(changed);
+                }
                 Settled::Again => {}
                 Settled::Elsewhere(key) => drop(self.taken.insert(key)),
             }
@@ -111,8 +132,23 @@ impl<'a> Writer<'a> {
     }
 
     async fn settle_new(&mut self, New { object, owners }: New<'_>) -> Result<Proposal, Status> {
-        let draft = create::own(self.server, self.request, &owners, object);
+        let mut draft = create::own(self.server, self.request, &owners, object);
+        self.mutate_new(&mut draft).await?;
         self.settle_draft(draft).await
+    }
+
+    /// Lets everybody change a new object who is to be asked about it.
+    pub(super) async fn mutate_new(&mut self, draft: &mut Draft) -> Result<(), Status> {
+        self.warnings.clear();
+        let Some(mut chain) = self.chain(Operation::Create, &draft.object) else {
+            return Ok(());
+        };
+        let whole = with_owners(&draft.object, draft.managed_fields.as_ref());
+        let mutated = chain.mutate(Some(whole), None).await?;
+        draft.object = without_owners(mutated.expect("an object was given"));
+        create::reset_status(self.server, self.request, &mut draft.object);
+        self.warnings.append(&mut chain.warnings);
+        Ok(())
     }
 
     /// Lets a new object begin its life, and checks it.
@@ -121,9 +157,36 @@ impl<'a> Writer<'a> {
         let alongside = self.allocate(None, &mut draft.object).await?;
         create::begin(self.server, self.request, &mut draft.object);
         create::check(self.request, &draft.object)?;
-        self.warnings = admission::warnings(definition, &draft.object);
+        let told = admission::warnings(definition, &draft.object);
+        self.warnings.extend(told);
+        if let Some(mut chain) = self.chain(Operation::Create, &draft.object) {
+            let whole = with_owners(&draft.object, draft.managed_fields.as_ref());
+            chain.validate(Some(&whole), None).await?;
+            self.warnings.append(&mut chain.warnings);
+        }
         let next = Next::Put(draft);
         Ok(Proposal { next, alongside })
+    }
+
+    /// Those who are to be asked about this write; `None` if nobody is.
+    fn chain(&self, operation: Operation, object: &Value) -> Option<Chain<'a>> {
+        let Self {
+            server,
+            request,
+            part,
+            options,
+            ..
+        } = *self;
+        let asked = || Asked {
+            server,
+            request,
+            part,
+            operation,
+            name: metadata_text(object, "name").unwrap_or_default().to_owned(),
+            options: told_options(operation, options),
+            persistence: options.dry_run.into(),
+        };
+        server.interceptors.chain(asked, &request.definition)
     }
 
     /// Gives the object what only the cluster can give, and says what is written with it.
@@ -131,14 +194,14 @@ impl<'a> Writer<'a> {
         &self,
         before: Option<&Value>,
         next: &mut Value,
-    ) -> Result<Vec<Operation>, Status> {
+    ) -> Result<Vec<StoreOperation>, Status> {
         if !admission::allocates(&self.request.definition) {
             return Ok(Vec::new());
         }
         let allocation = Allocation {
             server: self.server,
             taken: &self.taken,
-            persistence: self.persistence,
+            persistence: self.options.dry_run.into(),
         };
         allocation.allocate(before, next).await
     }
@@ -161,21 +224,39 @@ impl<'a> Writer<'a> {
         }
         self.part
             .keep_the_rest(definition, &before.object, &mut next);
-        let is_touched = differs(definition, &before.object, &next);
-        if is_touched {
+        if differs(definition, &before.object, &next) {
             make_whole(&mut before, &mut next);
             admission::apply_defaults(definition, &mut next);
         }
         carry_over(definition, &before.object, &mut next);
         let managed_fields = owners.settle_next(&before, &mut next);
+        let version = current.revision.to_string();
+        metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
+        self.warnings.clear();
+        let mut chain = self.chain(Operation::Update, &next);
+        let mut old = Value::Null;
+        if let Some(chain) = &mut chain {
+            make_whole(&mut before, &mut next);
+            old = with_owners(&before.object, before.managed_fields.as_ref());
+            old["metadata"]["resourceVersion"] = next["metadata"]["resourceVersion"].clone();
+            let whole = with_owners(&next, managed_fields.as_ref());
+            let mutated = chain.mutate(Some(whole), Some(&old)).await?;
+            next = without_owners(mutated.expect("an object was given"));
+            self.part
+                .keep_the_rest(definition, &before.object, &mut next);
+            carry_over(definition, &before.object, &mut next);
+        }
         let mut alongside = Vec::new();
-        if is_touched && self.part == Part::Main && admission::allocates(definition) {
+        if self.allocates(&before.object, &next) {
             alongside = self.allocate(Some(&before.object), &mut next).await?;
             carry_over(definition, &before.object, &mut next);
         }
-        let version = current.revision.to_string();
-        metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
         self.check(&before.object, &next)?;
+        if let Some(chain) = &mut chain {
+            let whole = with_owners(&next, managed_fields.as_ref());
+            chain.validate(Some(&whole), Some(&old)).await?;
+            self.warnings.append(&mut chain.warnings);
+        }
         metadata_mut(&mut next).remove("resourceVersion");
         let is_complete = deletion_is_complete(definition, &next);
         let draft = Draft {
@@ -188,6 +269,14 @@ impl<'a> Writer<'a> {
             return Ok(Proposal { next, alongside });
         }
         Ok(removal(definition, current, draft))
+    }
+
+    /// Whether a change may have to do with what only the cluster can give.
+    fn allocates(&self, before: &Value, next: &Value) -> bool {
+        let definition = &self.request.definition;
+        self.part == Part::Main
+            && admission::allocates(definition)
+            && differs(definition, before, next)
     }
 
     /// Refuses a change that breaks the rules of the kind. What was valid stays valid, so that the
@@ -203,7 +292,7 @@ impl<'a> Writer<'a> {
                 self.part.rules(),
                 change,
             ));
-            self.warnings = admission::warnings(definition, next);
+            self.warnings.extend(admission::warnings(definition, next));
         }
         if errors.is_empty() {
             return Ok(());
@@ -250,6 +339,42 @@ fn differs(definition: &Definition, before: &Value, next: &Value) -> bool {
 fn outside_metadata(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
     let members = object.as_object().into_iter().flatten();
     members.filter(|(name, _)| *name != "metadata")
+}
+
+/// The object with the owners of its fields, of which text is known.
+pub(super) fn with_owners(object: &Value, managed_fields: Option<&Bytes>) -> Value {
+    let mut whole = object.clone();
+    if let Some(text) = managed_fields {
+        whole["metadata"]["managedFields"] = parse(text);
+    }
+    whole
+}
+
+fn without_owners(mut object: Value) -> Value {
+    metadata_mut(&mut object).remove("managedFields");
+    object
+}
+
+/// The options of a write as an object of their kind.
+fn told_options(operation: Operation, options: &WriteOptions) -> Value {
+    let kind = match operation {
+        Operation::Create => "CreateOptions",
+        Operation::Update => "UpdateOptions",
+        Operation::Delete => "DeleteOptions",
+    };
+    let mut told = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
+    if options.dry_run == DryRun::All {
+        told["dryRun"] = json!(["All"]);
+    }
+    if let Some(manager) = &options.field_manager {
+        told["fieldManager"] = json!(manager);
+    }
+    told["fieldValidation"] = json!(match options.field_validation {
+        FieldValidation::Ignore => "Ignore",
+        FieldValidation::Warn => "Warn",
+        FieldValidation::Strict => "Strict",
+    });
+    told
 }
 
 /// Makes trees of the members that both states share.

@@ -126,6 +126,12 @@ impl KindCache {
         view.objects.get(key.as_bytes()).cloned()
     }
 
+    /// How many events of the kind there were since the cache was loaded. While it stays, so does
+    /// everything of the kind.
+    pub fn events_applied(&self) -> u64 {
+        self.shared.view.load().sequence
+    }
+
     /// The object in an entry that was read from the store.
     pub fn decode(&self, entry: Entry) -> Result<Arc<CachedObject>, UnreadableValue> {
         self.shared.decode(entry)

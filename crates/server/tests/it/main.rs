@@ -28,6 +28,7 @@ mod foreign_values;
 mod unreadable_values;
 mod homes;
 mod services;
+mod webhooks;
 mod losing_the_store;
 mod bad_input;
 mod custom_kinds;
