@@ -3,11 +3,13 @@
 //! The rules of its kind fill in and refuse; content lives in namespaces that exist and are not
 //! being deleted; services get addresses and ports; whoever is configured to be is asked.
 
+mod amounts;
 mod chain;
 mod conditions;
 mod interceptors;
 mod matching;
 mod namespace_lifecycle;
+mod plugins;
 mod request;
 mod rules;
 mod services;
@@ -17,6 +19,7 @@ pub(crate) use chain::Chain;
 pub(crate) use interceptors::{Interceptors, configures};
 pub(crate) use matching::Operation;
 pub(crate) use namespace_lifecycle::{Home, find_home, refuse_to_delete};
+pub(crate) use plugins::Surroundings;
 pub(crate) use request::{Asked, GROUPS, USER};
 pub(crate) use rules::{ChangeOf, apply_defaults, begin_life, judge_change, judge_new, warnings};
 pub use services::AddressRange;

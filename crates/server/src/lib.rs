@@ -31,4 +31,4 @@ pub mod random;
 pub use admission::AddressRange;
 pub use handle::{AnswerBody, ServerHandle, ServerStopped};
 pub use server::{RunningServer, StartError};
-pub use settings::Settings;
+pub use settings::{PodAccounts, Settings};

@@ -4,6 +4,15 @@ use std::time::Duration;
 
 use crate::{admission::AddressRange, clock::Clock, random::Random, watch_cache::CacheLimits};
 
+/// The account of pods that name none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PodAccounts {
+    /// They have none.
+    None,
+    /// The `default` one of their namespace, whether it exists yet or not.
+    Default,
+}
+
 /// The server's settings. The defaults suit one machine.
 #[derive(Clone)]
 pub struct Settings {
@@ -28,6 +37,8 @@ pub struct Settings {
     pub service_addresses: AddressRange,
     /// Who issues the tokens of service accounts, as a URL.
     pub service_account_issuer: String,
+    /// The account of pods that name none.
+    pub pod_accounts: PodAccounts,
     /// What the watch cache may hold.
     pub cache: CacheLimits,
     /// Wall time.
@@ -49,6 +60,7 @@ impl Default for Settings {
             watches_per_client_max: 50_000,
             service_addresses: AddressRange::DEFAULT,
             service_account_issuer: "https://kubernetes.default.svc".to_owned(),
+            pod_accounts: PodAccounts::Default,
             cache: CacheLimits::default(),
             clock: Clock::system(),
             random: Random::system(),

@@ -7,7 +7,7 @@ use listwatch_api::{GroupResource, Status};
 use serde_json::Value;
 
 use super::{
-    matching::{Constraints, Operation},
+    matching::Constraints,
     request::{Asked, Shown, is_namespace},
     webhooks::{Failure, OnFailure, Purpose, Reinvocation, Webhook, unanswered},
 };
@@ -49,11 +49,6 @@ impl<'a> Chain<'a> {
             validating,
             warnings: Vec::new(),
         }
-    }
-
-    /// The name that a generated one gives the object.
-    pub(crate) fn name(&mut self, name: &str) {
-        name.clone_into(&mut self.asked.name);
     }
 
     /// What everybody makes of an object that is to be written, one after the other.
@@ -179,11 +174,6 @@ impl<'a> Chain<'a> {
                 Err(Status::not_found(namespaces, name))
             }
         }
-    }
-
-    /// Whether the object itself may be changed by those who are asked.
-    pub(crate) fn operation(&self) -> Operation {
-        self.asked.operation
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{create, part::Part};
 use crate::{
-    admission::{self, Allocation, Asked, Chain, Operation},
+    admission::{self, Allocation, Asked, Chain, Operation, Surroundings},
     commit::{
         Changed, Current, Destination, Next, Owners, Proposal, SCANNED, Settled, Stored, Trust,
         carry_over, deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut,
@@ -140,6 +140,10 @@ impl<'a> Writer<'a> {
     /// Lets everybody change a new object who is to be asked about it.
     pub(super) async fn mutate_new(&mut self, draft: &mut Draft) -> Result<(), Status> {
         self.warnings.clear();
+        if self.part == Part::Main {
+            let surroundings = self.surroundings(Operation::Create);
+            surroundings.complete(None, &mut draft.object)?;
+        }
         let Some(mut chain) = self.chain(Operation::Create, &draft.object) else {
             return Ok(());
         };
@@ -159,6 +163,7 @@ impl<'a> Writer<'a> {
         create::check(self.request, &draft.object)?;
         let told = admission::warnings(definition, &draft.object);
         self.warnings.extend(told);
+        self.surroundings(Operation::Create).check(&draft.object)?;
         if let Some(mut chain) = self.chain(Operation::Create, &draft.object) {
             let whole = with_owners(&draft.object, draft.managed_fields.as_ref());
             chain.validate(Some(&whole), None).await?;
@@ -166,6 +171,14 @@ impl<'a> Writer<'a> {
         }
         let next = Next::Put(draft);
         Ok(Proposal { next, alongside })
+    }
+
+    fn surroundings(&self, operation: Operation) -> Surroundings<'a> {
+        Surroundings {
+            server: self.server,
+            request: self.request,
+            operation,
+        }
     }
 
     /// Those who are to be asked about this write; `None` if nobody is.
@@ -233,6 +246,11 @@ impl<'a> Writer<'a> {
         let version = current.revision.to_string();
         metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
         self.warnings.clear();
+        let is_touched = differs(definition, &before.object, &next);
+        if is_touched && self.part == Part::Main {
+            let surroundings = self.surroundings(Operation::Update);
+            surroundings.complete(Some(&before.object), &mut next)?;
+        }
         let mut chain = self.chain(Operation::Update, &next);
         let mut old = Value::Null;
         if let Some(chain) = &mut chain {
@@ -252,6 +270,9 @@ impl<'a> Writer<'a> {
             carry_over(definition, &before.object, &mut next);
         }
         self.check(&before.object, &next)?;
+        if is_touched && self.part == Part::Main {
+            self.surroundings(Operation::Update).check(&next)?;
+        }
         if let Some(chain) = &mut chain {
             let whole = with_owners(&next, managed_fields.as_ref());
             chain.validate(Some(&whole), Some(&old)).await?;

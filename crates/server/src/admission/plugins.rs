@@ -1,0 +1,141 @@
+//! What the cluster's other objects demand of one that is written: classes that are meant when
+//! none is named, limits of its namespace, and protection of what is in use.
+
+mod classes;
+mod limits;
+mod pods;
+
+use std::sync::Arc;
+
+use listwatch_api::Status;
+use serde_json::{Value, json};
+
+use super::matching::Operation;
+use crate::{
+    commit::{metadata_mut, metadata_text, object_key, parse},
+    registry::Definition,
+    request::ResourceRequest,
+    server::Server,
+    watch_cache::{Area, Interest, KindCache},
+};
+
+/// A write, and the cluster in which it happens.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) request: &'a ResourceRequest,
+    pub(crate) operation: Operation,
+}
+
+impl Surroundings<'_> {
+    /// Changes an object that is to be written.
+    pub(crate) fn complete(self, before: Option<&Value>, object: &mut Value) -> Result<(), Status> {
+        let definition = &self.request.definition;
+        match (&*definition.group, &*definition.resource, self.operation) {
+            ("", "pods", Operation::Create) => {
+                limits::fill_pod(self, object);
+                pods::give_account(self, object);
+                pods::give_priority(self, object)?;
+                pods::give_overhead(self, object)
+            }
+            ("", "pods", Operation::Update) => {
+                if let Some(before) = before {
+                    pods::keep_priority(before, object);
+                }
+                Ok(())
+            }
+            ("", "persistentvolumeclaims", Operation::Create) => {
+                classes::give_storage_class(self, object);
+                protect(object, "kubernetes.io/pvc-protection");
+                Ok(())
+            }
+            ("", "persistentvolumes", Operation::Create) => {
+                protect(object, "kubernetes.io/pv-protection");
+                Ok(())
+            }
+            ("networking.k8s.io", "ingresses", Operation::Create) => {
+                classes::give_ingress_class(self, object);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses an object that the cluster has no room for.
+    pub(crate) fn check(self, object: &Value) -> Result<(), Status> {
+        let definition = &self.request.definition;
+        match (&*definition.group, &*definition.resource, self.operation) {
+            ("", "pods", Operation::Create) => {
+                limits::check_pod(self, object)?;
+                pods::check_overhead(self, object)
+            }
+            ("", "persistentvolumeclaims", Operation::Create | Operation::Update) => {
+                limits::check_claim(self, object)
+            }
+            ("scheduling.k8s.io", "priorityclasses", Operation::Create | Operation::Update) => {
+                pods::check_only_default(self, object)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn forbidden(self, object: &Value, why: &str) -> Status {
+        let name = metadata_text(object, "name").or(metadata_text(object, "generateName"));
+        let name = name.unwrap_or("Unknown");
+        Status::forbidden(self.request.group_resource(), name, why)
+    }
+
+    fn kind(self, group: &str, resource: &str) -> (Arc<Definition>, KindCache) {
+        let definition = self.server.registry.find(group, "v1", resource);
+        let definition = definition.expect("the kind is built in");
+        let cache = self.server.cache(&definition);
+        let cache = cache.expect("every stored kind has a cache");
+        (definition, cache)
+    }
+
+    /// The object of a kind with this name, if the cluster has it.
+    fn find(self, (group, resource): (&str, &str), name: &str) -> Option<Value> {
+        let (definition, cache) = self.kind(group, resource);
+        let cached = cache.cached(&object_key(&definition, None, name))?;
+        Some(parse(cached.stored().value()))
+    }
+
+    /// The objects of a cluster-wide kind.
+    fn all(self, group: &str, resource: &str) -> Vec<Value> {
+        let (_, cache) = self.kind(group, resource);
+        select(&cache, Area::Everywhere)
+    }
+
+    /// The objects of a kind in the namespace of the request.
+    fn neighbours(self, group: &str, resource: &str) -> Vec<Value> {
+        let Some(namespace) = &self.request.namespace else {
+            return Vec::new();
+        };
+        let (_, cache) = self.kind(group, resource);
+        select(&cache, Area::Namespace(namespace.as_str().into()))
+    }
+}
+
+pub(super) fn select(cache: &KindCache, area: Area) -> Vec<Value> {
+    let snapshot = cache.latest();
+    if snapshot.is_empty() {
+        return Vec::new();
+    }
+    let interest = Interest::everything_in(area);
+    let selected = snapshot.select(&interest, &[]);
+    selected
+        .map(|object| parse(object.stored().value()))
+        .collect()
+}
+
+/// Keeps an object until nobody uses it any more.
+fn protect(object: &mut Value, finalizer: &str) {
+    let finalizers = metadata_mut(object)
+        .entry("finalizers")
+        .or_insert_with(|| json!([]));
+    if let Value::Array(listed) = finalizers
+        && !listed.contains(&json!(finalizer))
+    {
+        listed.push(json!(finalizer));
+    }
+}
