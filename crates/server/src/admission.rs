@@ -17,9 +17,9 @@ mod webhooks;
 
 pub(crate) use chain::Chain;
 pub(crate) use interceptors::{Interceptors, configures};
-pub(crate) use matching::Operation;
+pub(crate) use matching::{Operation, read_selector, selects};
 pub(crate) use namespace_lifecycle::{Home, find_home, refuse_to_delete};
-pub(crate) use plugins::Surroundings;
+pub(crate) use plugins::{Surroundings, select};
 pub(crate) use request::{Asked, GROUPS, USER};
 pub(crate) use rules::{ChangeOf, apply_defaults, begin_life, judge_change, judge_new, warnings};
 pub use services::AddressRange;

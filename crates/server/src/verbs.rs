@@ -9,6 +9,7 @@ mod list;
 mod own_status;
 mod part;
 mod patch;
+mod pod_actions;
 mod review;
 mod scale;
 mod submitted;

@@ -204,7 +204,7 @@ pub(super) fn texts(list: &Value) -> Vec<String> {
 }
 
 /// A selector as objects state it; absent, it selects everything.
-pub(super) fn read_selector(selector: &Value) -> LabelSelector {
+pub(crate) fn read_selector(selector: &Value) -> LabelSelector {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     let equal = labels.map(|(key, value)| LabelRequirement {
         key: key.clone(),
@@ -231,6 +231,6 @@ pub(super) fn read_selector(selector: &Value) -> LabelSelector {
     LabelSelector::all_of(equal.chain(stated).collect())
 }
 
-pub(super) fn selects(selector: &LabelSelector, labels: &Value) -> bool {
+pub(crate) fn selects(selector: &LabelSelector, labels: &Value) -> bool {
     selector.matches(|key| labels.get(key).and_then(Value::as_str))
 }

@@ -116,7 +116,8 @@ impl Surroundings<'_> {
     }
 }
 
-pub(super) fn select(cache: &KindCache, area: Area) -> Vec<Value> {
+/// The objects of a kind in an area, as the cache has them.
+pub(crate) fn select(cache: &KindCache, area: Area) -> Vec<Value> {
     let snapshot = cache.latest();
     if snapshot.is_empty() {
         return Vec::new();

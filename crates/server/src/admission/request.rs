@@ -103,8 +103,12 @@ impl Asked<'_> {
         self.server
             .registry
             .to_served(version.conversion, &mut shown);
-        shown["apiVersion"] = json!(version.api_version());
-        shown["kind"] = json!(version.kind);
+        let expected = self.expected(version);
+        shown["kind"] = json!(expected.kind);
+        shown["apiVersion"] = json!(match expected.group {
+            "" => expected.version.to_owned(),
+            group => format!("{group}/{}", expected.version),
+        });
         shown
     }
 

@@ -141,7 +141,8 @@ impl Accepted {
     /// An answer with a `Status` that is not a failure.
     pub(crate) fn status(&self, status: &Status) -> Response<Body> {
         let body = serde_json::to_vec(status).expect("a Status is JSON");
-        self.answer(body, StatusCode::OK)
+        let code = status.code.and_then(|code| StatusCode::from_u16(code).ok());
+        self.answer(body, code.unwrap_or(StatusCode::OK))
     }
 
     /// An answer with a list, which is made while it is sent.

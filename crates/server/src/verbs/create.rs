@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     part::Part,
-    review,
+    pod_actions, review,
     submitted::{self, Submitted},
     writer::{WhenMissing, Writer},
 };
@@ -39,21 +39,25 @@ pub(crate) async fn create(
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate(server, request)?;
     let options = WriteOptions::create(request.query.typed())?;
-    let is_question = match request.subresource.as_deref() {
-        None => request.definition.persistence == Kept::Answered,
-        Some("token") => true,
-        Some(_) => return Err(Status::unknown_resource()),
-    };
+    let posted = Posted::of(request)?;
     let Submitted {
         object,
         mut warnings,
     } = submitted::decode(server, request, &body, options.field_validation)?;
-    let created = match is_question {
-        true => {
+    let created = match posted {
+        Posted::Question => {
             let tracker = submitted::field_tracker(server, request, &options);
             review::answer(server, request, (Owners::Changers(&tracker), object)).await?
         }
-        false => {
+        Posted::Binding => {
+            let done = pod_actions::bind(server, request, (object, &options)).await?;
+            return Ok(accept.status(&done));
+        }
+        Posted::Eviction => {
+            let done = pod_actions::evict(server, request, (object, &options)).await?;
+            return Ok(accept.status(&done));
+        }
+        Posted::Object => {
             refuse_foreign_claims(request, &object)?;
             custom::refuse_new(request, &object)?;
             insert(server, request, object, (&options, &mut warnings)).await?
@@ -65,6 +69,35 @@ pub(crate) async fn create(
         StatusCode::CREATED,
         &warnings,
     ))
+}
+
+/// What is posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Posted {
+    /// An object that is to be.
+    Object,
+    /// A question that is answered and not stored.
+    Question,
+    /// The node of a pod.
+    Binding,
+    /// The wish that a pod goes.
+    Eviction,
+}
+
+impl Posted {
+    fn of(request: &ResourceRequest) -> Result<Self, Status> {
+        match (
+            request.subresource.as_deref(),
+            &*request.definition.resource,
+        ) {
+            (None, "bindings") | (Some("binding"), "pods") => Ok(Self::Binding),
+            (Some("eviction"), "pods") => Ok(Self::Eviction),
+            (None, _) if request.definition.persistence == Kept::Answered => Ok(Self::Question),
+            (None, _) => Ok(Self::Object),
+            (Some("token"), _) => Ok(Self::Question),
+            (Some(_), _) => Err(Status::unknown_resource()),
+        }
+    }
 }
 
 /// A new object has no version yet, and belongs where the path says.

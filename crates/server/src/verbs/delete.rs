@@ -150,8 +150,7 @@ fn decide(
         }
         Stored::Object(current) => current,
     };
-    let uid = metadata_text(current.about(), "uid").unwrap_or_default();
-    target.check(Some(uid), current.revision, &options.preconditions)?;
+    refuse_other(request, current, &options.preconditions)?;
     let object = current.whole();
     let definition = &request.definition;
     Ok(match decide_deletion(definition, &object, options, now) {
@@ -159,6 +158,20 @@ fn decide(
         Deletion::Mark(next) => Next::Put(next.into()).into(),
         Deletion::Pending => Next::Keep.into(),
     })
+}
+
+/// Refuses to delete another object, or another state of it, than the client meant.
+pub(super) fn refuse_other(
+    request: &ResourceRequest,
+    current: &Current,
+    wanted: &Preconditions,
+) -> Result<(), Status> {
+    let target = Target {
+        kind: request.group_kind(),
+        name: request.object_name(),
+    };
+    let uid = metadata_text(current.about(), "uid").unwrap_or_default();
+    target.check(Some(uid), current.revision, wanted)
 }
 
 /// What a client wants deleted.

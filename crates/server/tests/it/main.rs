@@ -28,6 +28,8 @@ mod foreign_values;
 mod unreadable_values;
 mod homes;
 mod services;
+mod pod_actions;
+mod surroundings;
 mod webhooks;
 mod losing_the_store;
 mod bad_input;
