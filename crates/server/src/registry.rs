@@ -169,6 +169,24 @@ impl Registry {
             || self.custom.load().version_exists(group, version)
     }
 
+    /// All served versions of a kind.
+    pub fn versions(&self, definition: &Definition) -> Vec<Arc<Definition>> {
+        let custom = self.custom();
+        if let Some(kind) = custom.kind(&definition.group, &definition.resource) {
+            return kind.versions.clone();
+        }
+        let same = |other: &&Arc<Definition>| other.storage_prefix == definition.storage_prefix;
+        self.definitions.iter().filter(same).cloned().collect()
+    }
+
+    /// The kind with this name in this version.
+    pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<Arc<Definition>> {
+        let custom = self.custom().definitions();
+        let mut known = self.definitions.iter().chain(&custom);
+        let found = known.find(|it| *it.kind == *kind && it.api_version() == api_version);
+        found.cloned()
+    }
+
     /// The built-in kinds, in discovery's order.
     pub fn definitions(&self) -> &[Arc<Definition>] {
         &self.definitions

@@ -142,13 +142,11 @@ fn matched(webhooks: &[Arc<Webhook>], asked: &Asked<'_>) -> Vec<Matched> {
         operation: asked.operation,
         name: &asked.name,
     };
-    let all = asked.server.registry.definitions();
-    let same = |other: &&Arc<Definition>| other.storage_prefix == definition.storage_prefix;
-    let versions = || all.iter().filter(same).map(|version| &**version);
+    let served = asked.server.registry.versions(definition);
+    let versions = || served.iter().map(|version| &**version);
     let found = webhooks.iter().filter_map(|webhook| {
         let version = webhook.constraints.version(subject, versions())?;
-        let mut served = all.iter().filter(same);
-        let version = served.find(|one| std::ptr::eq(&***one, version));
+        let version = served.iter().find(|one| std::ptr::eq(&***one, version));
         Some(Matched {
             webhook: Arc::clone(webhook),
             version: Arc::clone(version.unwrap_or(definition)),

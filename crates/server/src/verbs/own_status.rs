@@ -1,6 +1,6 @@
 //! What the server itself writes into the status of an object.
 
-use listwatch_api::{Status, patch::Reach};
+use listwatch_api::{Status, patch::Reach, write_options::WriteOptions};
 use serde_json::Value;
 
 use super::{
@@ -29,15 +29,9 @@ pub(crate) async fn change_status(
         manager: manager.to_owned(),
         now: server.settings.clock.now(),
     };
-    let mut writer = Writer {
-        server,
-        request,
-        part: Part::Status,
-        when_missing: WhenMissing::Refused,
-        persistence: Persistence::Durable,
-        warnings: Vec::new(),
-        taken: Default::default(),
-    };
+    let options = WriteOptions::default();
+    let part = (request, Part::Status);
+    let mut writer = Writer::new(server, part, WhenMissing::Refused, &options);
     let changing = |current: &Current| {
         Ok(Change {
             before: current.outline(&Reach::Everything),
