@@ -5,11 +5,12 @@
 
 use std::{env, error::Error, fmt::Write, fs, path::Path};
 
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("readme", "README.md"),
     ("informers", "docs/informers.md"),
     ("from_client_go", "docs/from-client-go.md"),
     ("from_kube_rs", "docs/from-kube-rs.md"),
+    ("testing", "docs/testing.md"),
 ];
 
 /// What a step takes, and who runs it.

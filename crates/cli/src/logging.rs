@@ -17,7 +17,8 @@ pub(crate) enum LogFormat {
 
 /// Sends log lines to standard error. `RUST_LOG` chooses which; without it, what matters.
 pub(crate) fn start(format: LogFormat) {
-    start_at(format, "info");
+    // That our own controllers have begun is no news.
+    start_at(format, "info,listwatch::controller=warn");
 }
 
 /// Sends only warnings to standard error, as lines for people, unless `RUST_LOG` asks for more.
