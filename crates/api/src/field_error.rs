@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::go_text;
 
+/// How Kubernetes writes the path of the whole object.
+const ROOT: &str = "<nil>";
+
 /// The way from an object's root to one field: `spec.containers[0].name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPath(String);
@@ -18,22 +21,32 @@ impl FieldPath {
 
     /// The whole object, which Kubernetes writes as a missing path.
     pub fn root() -> Self {
-        Self("<nil>".to_owned())
+        Self(ROOT.to_owned())
     }
 
     /// The field of this field with this name.
     pub fn child(&self, name: &str) -> Self {
-        Self(format!("{}.{name}", self.0))
+        match self.0.as_str() {
+            ROOT => Self::new(name),
+            path => Self(format!("{path}.{name}")),
+        }
     }
 
     /// The element of this list at this place.
     pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
+        Self(format!("{}[{index}]", self.before_bracket()))
     }
 
     /// The entry of this map under this key.
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        Self(format!("{}[{key}]", self.before_bracket()))
+    }
+
+    fn before_bracket(&self) -> &str {
+        match self.0.as_str() {
+            ROOT => "",
+            path => path,
+        }
     }
 }
 
@@ -148,6 +161,9 @@ impl From<&Value> for BadValue {
     fn from(value: &Value) -> Self {
         match value {
             Value::String(text) => Self::from(text),
+            Value::Number(number) if number.is_f64() => {
+                Self(go_text::float(number.as_f64().unwrap_or_default()))
+            }
             other => Self(go_text::json(other)),
         }
     }
@@ -291,6 +307,15 @@ mod tests {
             .child("limits")
             .key("cpu");
         assert_eq!(path.to_string(), "spec.containers[2].limits[cpu]");
+    }
+
+    #[test]
+    fn what_is_below_the_whole_object_is_named_without_it() {
+        let root = FieldPath::root();
+        assert_eq!(root.to_string(), "<nil>");
+        assert_eq!(root.child("spec").to_string(), "spec");
+        assert_eq!(root.index(1).to_string(), "[1]");
+        assert_eq!(root.key("a").to_string(), "[a]");
     }
 
     #[test]

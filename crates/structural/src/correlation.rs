@@ -24,14 +24,7 @@ impl<'a> Correlated<'a> {
     /// The element at this place, if the list tells elements apart by keys and had it before.
     pub(crate) fn index(self, index: usize) -> Option<Self> {
         let next = self.next.as_array()?.get(index)?;
-        let ListType::Map(keys) = &self.node.list else {
-            return None;
-        };
-        let wanted = Keys::of(next, keys)?;
-        let before = self.before.as_array()?.iter().find(|element| {
-            let found = Keys::of(element, keys);
-            found.is_some_and(|found| found.0 == wanted.0)
-        })?;
+        let before = same(self.node, self.before, next)?;
         let node = self.node.items()?;
         Some(Self { node, next, before })
     }
@@ -58,6 +51,18 @@ impl<'a> Correlated<'a> {
         }
         (0..next.len()).all(|index| self.index(index).is_some_and(Self::is_unchanged))
     }
+}
+
+/// The element of a list of before that has the keys of this one.
+pub(crate) fn same<'a>(node: &Node, before: &'a Value, next: &Value) -> Option<&'a Value> {
+    let ListType::Map(keys) = &node.list else {
+        return None;
+    };
+    let wanted = Keys::of(next, keys)?;
+    before.as_array()?.iter().find(|element| {
+        let found = Keys::of(element, keys);
+        found.is_some_and(|found| found.0 == wanted.0)
+    })
 }
 
 /// The keys of an element, in order; all of them are plain values.

@@ -1,5 +1,7 @@
 //! Paths that rules and selectable fields state, such as `.spec.labels['a.b']`.
 
+use listwatch_api::FieldPath;
+
 use crate::props::{Additional, Props};
 
 /// Whether a path may name members in brackets.
@@ -11,11 +13,28 @@ pub(crate) enum Brackets {
 
 /// Where a path leads.
 #[derive(Debug)]
-pub(crate) struct Route<'a> {
-    /// Each step, as the field paths of errors write it.
-    pub(crate) steps: Vec<RouteStep>,
+pub(crate) struct Found<'a> {
+    pub(crate) route: Route,
     /// The schema there, unless it may be anything.
     pub(crate) schema: Option<Props<'a>>,
+}
+
+/// The steps of a path.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Route(pub(crate) Vec<RouteStep>);
+
+impl Route {
+    /// The field that the path leads to from this one.
+    pub(crate) fn after(&self, start: &FieldPath) -> FieldPath {
+        let mut path = start.clone();
+        for step in &self.0 {
+            path = match step {
+                RouteStep::Field(name) => path.child(name),
+                RouteStep::Key(name) => path.key(name),
+            };
+        }
+        path
+    }
 }
 
 /// One step of a path.
@@ -30,9 +49,9 @@ pub(crate) fn follow<'a>(
     text: &str,
     schema: Props<'a>,
     brackets: Brackets,
-) -> Result<Route<'a>, String> {
-    let mut route = Route {
-        steps: Vec::new(),
+) -> Result<Found<'a>, String> {
+    let mut found = Found {
+        route: Route(Vec::new()),
         schema: Some(schema),
     };
     let mut tokens = Tokens { rest: text };
@@ -41,7 +60,7 @@ pub(crate) fn follow<'a>(
         match token {
             "." => {
                 let name = tokens.next().ok_or_else(end)?;
-                route.enter(name)?;
+                found.enter(name)?;
             }
             "[" if brackets == Brackets::Refused => {
                 return Err("array notation is not allowed".to_owned());
@@ -53,7 +72,7 @@ pub(crate) fn follow<'a>(
                     .and_then(|rest| rest.strip_suffix('\''))
                     .ok_or_else(|| format!("expected single quoted string but got {quoted}"))?;
                 let name = unescape(inner)?;
-                route.enter(&name)?;
+                found.enter(&name)?;
                 match tokens.next().ok_or_else(end)? {
                     "]" => {}
                     other => return Err(format!("expected ] but got {other}")),
@@ -62,15 +81,15 @@ pub(crate) fn follow<'a>(
             other => return Err(format!("expected [ or . but got: {other}")),
         }
     }
-    Ok(route)
+    Ok(found)
 }
 
-impl Route<'_> {
+impl Found<'_> {
     fn enter(&mut self, name: &str) -> Result<(), String> {
         let nowhere = || "does not refer to a valid field".to_owned();
         let schema = self.schema.ok_or_else(nowhere)?;
         if schema.properties().next().is_some() {
-            self.steps.push(RouteStep::Field(name.to_owned()));
+            self.route.0.push(RouteStep::Field(name.to_owned()));
             self.schema = Some(schema.property(name).ok_or_else(nowhere)?);
             return Ok(());
         }
@@ -78,7 +97,7 @@ impl Route<'_> {
             Additional::Each(each) => Some(each),
             Additional::Allowed(_) => None,
         };
-        self.steps.push(RouteStep::Key(name.to_owned()));
+        self.route.0.push(RouteStep::Key(name.to_owned()));
         Ok(())
     }
 }

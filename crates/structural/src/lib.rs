@@ -5,6 +5,7 @@
 
 mod props;
 mod node;
+mod checks;
 mod pattern;
 mod format;
 mod prune;
@@ -17,6 +18,7 @@ mod list_types;
 mod scale;
 mod structure;
 mod field_route;
+mod rules;
 mod structural;
 mod apply_types;
 mod open_api;

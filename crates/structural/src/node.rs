@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::format::Format;
-use crate::pattern::Pattern;
+use crate::checks::Checks;
 use crate::props::{Additional as Stated, Props};
 
 /// Schemas inside one another that are followed; what lies deeper says nothing.
@@ -21,8 +20,6 @@ pub(crate) struct Node {
     pub(crate) default: Option<Box<Value>>,
     pub(crate) list: ListType,
     pub(crate) checks: Option<Box<Checks>>,
-    /// The conditions of `x-kubernetes-validations`.
-    pub(crate) rules: Box<[Rule]>,
 }
 
 /// The properties beside the named ones.
@@ -126,58 +123,6 @@ impl Traits {
     }
 }
 
-/// What a value must satisfy beside its type.
-#[derive(Debug)]
-pub(crate) struct Checks {
-    pub(crate) format: Option<Format>,
-    pub(crate) maximum: Option<Bound>,
-    pub(crate) minimum: Option<Bound>,
-    pub(crate) multiple_of: Option<f64>,
-    pub(crate) length_max: Option<i64>,
-    pub(crate) length_min: Option<i64>,
-    pub(crate) pattern: Option<Pattern>,
-    pub(crate) items_max: Option<i64>,
-    pub(crate) items_min: Option<i64>,
-    pub(crate) unique_items: bool,
-    pub(crate) allowed: Vec<Value>,
-    pub(crate) properties_max: Option<i64>,
-    pub(crate) properties_min: Option<i64>,
-    pub(crate) required: Vec<Box<str>>,
-    pub(crate) all_of: Vec<Node>,
-    pub(crate) any_of: Vec<Node>,
-    pub(crate) one_of: Vec<Node>,
-    pub(crate) not: Option<Box<Node>>,
-}
-
-static NO_CHECKS: Checks = Checks {
-    format: None,
-    maximum: None,
-    minimum: None,
-    multiple_of: None,
-    length_max: None,
-    length_min: None,
-    pattern: None,
-    items_max: None,
-    items_min: None,
-    unique_items: false,
-    allowed: Vec::new(),
-    properties_max: None,
-    properties_min: None,
-    required: Vec::new(),
-    all_of: Vec::new(),
-    any_of: Vec::new(),
-    one_of: Vec::new(),
-    not: None,
-};
-
-/// The end of a range of numbers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bound {
-    pub(crate) value: f64,
-    /// Whether the end itself is outside.
-    pub(crate) is_exclusive: bool,
-}
-
 /// One condition of `x-kubernetes-validations`, as it was stated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
@@ -218,8 +163,7 @@ impl Node {
             items: props.each_item().map(|schema| Box::new(below(schema))),
             default: props.value("default").cloned().map(Box::new),
             list: list_type(props),
-            checks: Checks::compile(props, depth),
-            rules: rules(props),
+            checks: Checks::compile(props, below),
         };
         node.inherit_from_below();
         node
@@ -227,9 +171,6 @@ impl Node {
 
     fn inherit_from_below(&mut self) {
         let mut found = Traits::default();
-        if !self.rules.is_empty() {
-            found.set(Traits::RULES_BELOW);
-        }
         if self.traits.has(Traits::EMBEDDED) {
             found.set(Traits::EMBEDDED_BELOW);
         }
@@ -267,7 +208,7 @@ impl Node {
     }
 
     pub(crate) fn checks(&self) -> &Checks {
-        self.checks.as_deref().unwrap_or(&NO_CHECKS)
+        self.checks.as_deref().unwrap_or(Checks::none())
     }
 
     pub(crate) fn is_nullable(&self) -> bool {
@@ -308,6 +249,9 @@ fn traits(props: Props<'_>) -> Traits {
     if props.text("x-kubernetes-map-type") == "atomic" {
         traits.set(Traits::ATOMIC_MAP);
     }
+    if !props.list("x-kubernetes-validations").is_empty() {
+        traits.set(Traits::RULES_BELOW);
+    }
     traits
 }
 
@@ -322,11 +266,6 @@ fn list_type(props: Props<'_>) -> ListType {
     }
 }
 
-fn rules(props: Props<'_>) -> Box<[Rule]> {
-    let stated = props.schemas("x-kubernetes-validations");
-    stated.map(Rule::read).collect()
-}
-
 impl Rule {
     pub(crate) fn read(props: Props<'_>) -> Self {
         Self {
@@ -337,59 +276,5 @@ impl Rule {
             field_path: props.text("fieldPath").into(),
             optional_old_self: props.given_flag("optionalOldSelf"),
         }
-    }
-}
-
-impl Checks {
-    fn compile(props: Props<'_>, depth: usize) -> Option<Box<Self>> {
-        let below = |props| Node::compile_at(props, depth + 1);
-        let all = |name| props.schemas(name).map(below).collect::<Vec<Node>>();
-        let bound = |name, exclusive| {
-            props.number(name).map(|value| Bound {
-                value,
-                is_exclusive: props.is_set(exclusive),
-            })
-        };
-        let pattern = props.text("pattern");
-        let checks = Self {
-            format: Format::of(props),
-            maximum: bound("maximum", "exclusiveMaximum"),
-            minimum: bound("minimum", "exclusiveMinimum"),
-            multiple_of: props.number("multipleOf"),
-            length_max: props.integer("maxLength"),
-            length_min: props.integer("minLength"),
-            pattern: (!pattern.is_empty()).then(|| Pattern::new(pattern)),
-            items_max: props.integer("maxItems"),
-            items_min: props.integer("minItems"),
-            unique_items: props.is_set("uniqueItems"),
-            allowed: props.list("enum").to_vec(),
-            properties_max: props.integer("maxProperties"),
-            properties_min: props.integer("minProperties"),
-            required: props.texts("required").into_iter().map(Box::from).collect(),
-            all_of: all("allOf"),
-            any_of: all("anyOf"),
-            one_of: all("oneOf"),
-            not: props.schema("not").map(|schema| Box::new(below(schema))),
-        };
-        checks.is_needed().then(|| Box::new(checks))
-    }
-
-    fn is_needed(&self) -> bool {
-        let numbers = self.maximum.is_some() || self.minimum.is_some();
-        let texts = self.length_max.is_some() || self.length_min.is_some();
-        let lists = self.items_max.is_some() || self.items_min.is_some() || self.unique_items;
-        let maps = self.properties_max.is_some() || self.properties_min.is_some();
-        let several = [&self.all_of, &self.any_of, &self.one_of];
-        numbers
-            || texts
-            || lists
-            || maps
-            || self.format.is_some()
-            || self.pattern.is_some()
-            || self.multiple_of.is_some()
-            || self.not.is_some()
-            || !self.allowed.is_empty()
-            || !self.required.is_empty()
-            || several.iter().any(|nodes| !nodes.is_empty())
     }
 }

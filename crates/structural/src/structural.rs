@@ -1,14 +1,18 @@
 //! The schema of one version of a custom resource, and all that it does to objects.
 
+use std::sync::OnceLock;
+
 use listwatch_api::schema::Schema;
 use listwatch_api::{FieldError, FieldErrorKind, FieldPath};
+use listwatch_cel::schema::Position;
 use serde_json::Value;
 
 use crate::correlation::Correlated;
-use crate::node::Node;
+use crate::node::{Node, Traits};
 use crate::open_api::Edition;
 use crate::props::Props;
 use crate::prune::Place;
+use crate::rules::{Change, Rules};
 use crate::scale::Scale;
 use crate::validate::Validator;
 use crate::{apply_types, defaults, list_types, metadata, open_api, prune, structure};
@@ -28,6 +32,7 @@ pub struct Structural {
     scale: Option<Scale>,
     /// As it was stated, for those who read OpenAPI.
     source: Box<str>,
+    rules: OnceLock<Option<Rules>>,
 }
 
 impl Structural {
@@ -37,15 +42,20 @@ impl Structural {
         let Some(props) = Props::of(open_api_v3_schema) else {
             return Err(vec![FieldError::required(&path, "")]);
         };
-        let violations = structure::violations(props, &path);
-        if !violations.is_empty() {
-            return Err(violations);
+        match structure::violations(props, &path) {
+            violations if violations.is_empty() => Ok(Self::of_checked(open_api_v3_schema)),
+            violations => Err(violations),
         }
-        Ok(Self {
-            root: Node::compile(props),
+    }
+
+    /// Reads an `openAPIV3Schema` of a definition that has been checked, which is much quicker.
+    pub fn of_checked(open_api_v3_schema: &Value) -> Self {
+        Self {
+            root: Props::of(open_api_v3_schema).map_or_else(Node::default, Node::compile),
             scale: None,
             source: open_api_v3_schema.to_string().into(),
-        })
+            rules: OnceLock::new(),
+        }
     }
 
     /// The same schema of a resource that scales as this `subresources.scale` says.
@@ -169,20 +179,36 @@ impl Structural {
         outcome.into_errors()
     }
 
+    /// The rules, compiled when the first object asks.
+    fn rules(&self) -> Option<&Rules> {
+        if !self.root.traits.has(Traits::RULES_BELOW) {
+            return None;
+        }
+        let compile = || Rules::compile(Props::of(&self.stated())?, Position::Root);
+        self.rules.get_or_init(compile).as_ref()
+    }
+
     fn check_rules(
         &self,
-        _next: &Value,
-        _before: Option<&Value>,
+        next: &Value,
+        before: Option<&Value>,
         mut errors: Vec<FieldError>,
     ) -> Vec<FieldError> {
-        let has_rules = self.root.traits.has(crate::node::Traits::RULES_BELOW);
-        if has_rules && errors.iter().any(hides_rules) {
-            errors.push(FieldError::invalid(
-                &FieldPath::root(),
-                &Value::Null,
-                NOT_CHECKED,
-            ));
+        let Some(rules) = self.rules() else {
+            return errors;
+        };
+        if errors.iter().any(hides_rules) {
+            let root = FieldPath::root();
+            errors.push(FieldError::invalid(&root, &Value::Null, NOT_CHECKED));
+            return errors;
         }
+        let ratchet = before.map(|before| Correlated {
+            node: &self.root,
+            next,
+            before,
+        });
+        let change = Change { next, before };
+        errors.extend(rules.errors(&self.root, change, None, ratchet));
         errors
     }
 }

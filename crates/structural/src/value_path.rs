@@ -32,15 +32,11 @@ impl ValuePath<'_> {
 
     /// The way as a field of the object, in which entries stand in brackets.
     pub(crate) fn field(&self, start: Option<&FieldPath>) -> FieldPath {
-        match (self, start) {
-            (Self::Start, Some(start)) => start.clone(),
-            (Self::Start, None) => FieldPath::root(),
-            (Self::Field(Self::Start, name), None) => FieldPath::new(name),
-            (Self::Entry(Self::Start, name), None) => FieldPath::new(&format!("[{name}]")),
-            (Self::Element(Self::Start, index), None) => FieldPath::new(&format!("[{index}]")),
-            (Self::Field(parent, name), _) => parent.field(start).child(name),
-            (Self::Entry(parent, name), _) => parent.field(start).key(name),
-            (Self::Element(parent, index), _) => parent.field(start).index(*index),
+        match self {
+            Self::Start => start.cloned().unwrap_or_else(FieldPath::root),
+            Self::Field(parent, name) => parent.field(start).child(name),
+            Self::Entry(parent, name) => parent.field(start).key(name),
+            Self::Element(parent, index) => parent.field(start).index(*index),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::metadata::{self, Malformed};
 use crate::node::{Node, SCHEMA_DEPTH_MAX};
 use crate::props::Props;
 use crate::prune::{self, Place};
+use crate::rules::{self, Change, Rules};
 use crate::validate::Validator;
 use crate::value_path::ValuePath;
 
@@ -113,7 +114,26 @@ impl Walk {
             self.errors.extend(embedded);
             return;
         }
-        self.errors.extend(value_errors(&node, default, path));
+        let position = rules::position_of(schema);
+        self.value(&node, Rules::compile(schema, position), default, path);
+    }
+
+    /// What the schema itself says of its default: its checks, then its rules.
+    fn value(&mut self, node: &Node, rules: Option<Rules>, default: &Value, path: &FieldPath) {
+        let validator = Validator { start: Some(path) };
+        let mut errors = validator.new_value(node, default).into_errors();
+        if let Some(rules) = rules.filter(|_| errors.is_empty()) {
+            for before in [Some(default), None] {
+                let change = Change {
+                    next: default,
+                    before,
+                };
+                if errors.is_empty() {
+                    errors = rules.errors(node, change, Some(path), None);
+                }
+            }
+        }
+        self.errors.extend(errors);
     }
 
     fn metadata_default(
@@ -146,16 +166,12 @@ impl Walk {
         };
         if problems.is_empty() {
             let node = Node::compile(schema);
-            self.errors.extend(value_errors(&node, default, path));
+            let rules = Rules::compile(schema, rules::position_of(schema));
+            self.value(&node, rules, default, path);
         } else {
             self.errors.push(refuse(&field_error::aggregate(&problems)));
         }
     }
-}
-
-fn value_errors(node: &Node, default: &Value, path: &FieldPath) -> Vec<FieldError> {
-    let validator = Validator { start: Some(path) };
-    validator.new_value(node, default).into_errors()
 }
 
 /// The same error of a field below this one.

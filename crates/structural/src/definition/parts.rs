@@ -4,7 +4,7 @@ use listwatch_api::field_error::BadValue;
 use listwatch_api::{FieldError, FieldPath, go_text};
 use serde_json::Value;
 
-use crate::field_route::{self, Brackets, RouteStep};
+use crate::field_route::{self, Brackets, Route, RouteStep};
 use crate::props::Props;
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
@@ -147,7 +147,7 @@ pub(super) fn selectable_errors(
     was: Option<&Value>,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut known: Vec<Vec<RouteStep>> = Vec::new();
+    let mut known: Vec<Route> = Vec::new();
     let stated = fields
         .as_array()
         .into_iter()
@@ -160,27 +160,27 @@ pub(super) fn selectable_errors(
             errors.push(FieldError::required(&path, ""));
             continue;
         }
-        let route = match field_route::follow(text, schema, Brackets::Refused) {
-            Ok(route) => route,
+        let found = match field_route::follow(text, schema, Brackets::Refused) {
+            Ok(found) => found,
             Err(problem) => {
                 let why = format!("is an invalid path: {problem}");
                 errors.push(FieldError::invalid(&path, text, &why));
                 continue;
             }
         };
-        if route.steps.first() == Some(&RouteStep::Field("metadata".to_owned())) {
+        if found.route.0.first() == Some(&RouteStep::Field("metadata".to_owned())) {
             let why = "must not point to fields in metadata";
             errors.push(FieldError::invalid(&path, text, why));
         }
-        let type_name = route.schema.map(Props::type_name).unwrap_or_default();
+        let type_name = found.schema.map(Props::type_name).unwrap_or_default();
         if !matches!(type_name, "string" | "boolean" | "integer") {
             let why = "must point to a field of type string, boolean or integer. Enum string \
                        fields and strings with formats are allowed.";
             errors.push(FieldError::invalid(&path, text, why));
         }
-        match known.contains(&route.steps) {
+        match known.contains(&found.route) {
             true => errors.push(FieldError::duplicate(&path, text)),
-            false => known.push(route.steps),
+            false => known.push(found.route),
         }
     }
     if known.len() > SELECTABLE_FIELDS_MAX && was != Some(fields) {

@@ -4,12 +4,16 @@ use listwatch_api::field_error::BadValue;
 use listwatch_api::{FieldError, FieldPath};
 use serde_json::Value;
 
+use listwatch_cel::schema::Position;
+
+use self::rule_cost::{Bill, Occurrences};
 use super::{defaults, internal_form};
 use crate::node::SCHEMA_DEPTH_MAX;
 use crate::props::{Additional, Items, Props};
-use crate::structure;
+use crate::{rules, structure};
 
 mod extensions;
+mod rule_cost;
 mod rule_form;
 
 /// Whether the objects have a status that is written apart from the rest.
@@ -58,18 +62,22 @@ pub(super) fn errors(schema: Props<'_>, status: Status, path: &FieldPath) -> Vec
         let why = "nullable cannot be true at the root";
         errors.push(FieldError::forbidden(&path.child("nullable"), why));
     }
-    let violations = structure::violations(schema, &path);
-    let is_structural = violations.is_empty();
-    errors.extend(violations);
-    if is_structural {
-        errors.extend(defaults::errors(schema, &path));
+    let mut problems = structure::violations(schema, &path);
+    if problems.is_empty() {
+        problems = defaults::errors(schema, &path);
     }
     let mut walk = Walk {
         errors: Vec::new(),
         depth: 0,
+        bill: problems.is_empty().then(Bill::default),
     };
+    errors.extend(problems);
     walk.schema(schema, &path, Surroundings::root());
     errors.extend(walk.errors);
+    errors.extend(
+        walk.bill
+            .map_or_else(Vec::new, |bill| bill.into_errors(&path)),
+    );
     errors
 }
 
@@ -101,6 +109,19 @@ struct Surroundings<'a> {
     level: Level,
     /// Why there may be no defaults, if there may not.
     no_defaults: Option<&'a str>,
+    /// The list whose elements cannot be told apart, if the schema is in one.
+    uncorrelatable: Option<&'a FieldPath>,
+    /// How often the schema can occur in an object.
+    occurrences: Occurrences,
+    rules: RuleChecks,
+}
+
+/// Whether the rules of a schema are looked into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RuleChecks {
+    Made,
+    /// Not in schemas that only restrict values.
+    Left,
 }
 
 /// How a schema relates to the resource that it describes.
@@ -117,21 +138,50 @@ impl Surroundings<'_> {
         Self {
             level: Level::Root,
             no_defaults: None,
+            uncorrelatable: None,
+            occurrences: Occurrences::AtMost(1),
+            rules: RuleChecks::Made,
         }
     }
 
-    fn below(self) -> Self {
-        let level = match self.level {
+    /// The surroundings of what is directly in values of a schema.
+    fn below(self, props: Props<'_>) -> Self {
+        Self {
+            level: self.level_below(),
+            occurrences: self.occurrences.below(props),
+            ..self
+        }
+    }
+
+    /// The surroundings of a schema that restricts the same values.
+    fn beside(self) -> Self {
+        Self {
+            level: self.level_below(),
+            rules: RuleChecks::Left,
+            ..self
+        }
+    }
+
+    fn level_below(self) -> Level {
+        match self.level {
             Level::Root | Level::Inside => Level::Inside,
             Level::ResourceFields => Level::ResourceFields,
-        };
-        Self { level, ..self }
+        }
+    }
+
+    fn position(self, props: Props<'_>) -> Position {
+        match self.level {
+            Level::Root => Position::Root,
+            Level::Inside | Level::ResourceFields => rules::position_of(props),
+        }
     }
 }
 
 struct Walk {
     errors: Vec<FieldError>,
     depth: usize,
+    /// What rules cost, unless the schema is too broken to look into them.
+    bill: Option<Bill>,
 }
 
 impl Walk {
@@ -152,6 +202,7 @@ impl Walk {
             return;
         }
         self.depth += 1;
+        let known_errors = self.errors.len();
         self.standard(props, path, around);
         if props.is_set("uniqueItems") {
             let why = "uniqueItems cannot be set to true since the runtime complexity becomes \
@@ -164,10 +215,14 @@ impl Walk {
         self.items(props, path, around);
         for (name, schema) in props.named("dependencies") {
             let path = path.child("dependencies").key(name);
-            self.schema(schema, &path, around.below());
+            self.schema(schema, &path, around.beside());
         }
         self.extensions(props, path);
         self.rule_forms(props, path);
+        let is_sound = self.errors.len() == known_errors && around.rules == RuleChecks::Made;
+        if let Some(bill) = self.bill.as_mut().filter(|_| is_sound) {
+            bill.rules(props, path, around);
+        }
         self.depth -= 1;
     }
 
@@ -215,7 +270,7 @@ impl Walk {
             self.forbidden(&path, why);
         }
         if let Some(Additional::Each(each)) = additional {
-            let mut below = around.below();
+            let mut below = around.below(props);
             if around.level == Level::ResourceFields {
                 below.no_defaults = Some("inside additionalProperties applying to object metadata");
             }
@@ -227,7 +282,7 @@ impl Walk {
         let is_root = around.level == Level::Root;
         let is_resource = is_root || props.is_set("x-kubernetes-embedded-resource");
         for (name, property) in props.properties() {
-            let mut below = around.below();
+            let mut below = around.below(props);
             let why = format!("in top-level {name}");
             if is_resource && matches!(name, "metadata" | "kind" | "apiVersion") {
                 below.level = Level::ResourceFields;
@@ -242,27 +297,31 @@ impl Walk {
 
     fn combined(&mut self, props: Props<'_>, path: &FieldPath, around: Surroundings<'_>) {
         if let Some(not) = props.schema("not") {
-            self.schema(not, &path.child("not"), around.below());
+            self.schema(not, &path.child("not"), around.beside());
         }
         for name in ["allOf", "oneOf", "anyOf"] {
             for (index, schema) in props.schemas(name).enumerate() {
-                self.schema(schema, &path.child(name).index(index), around.below());
+                self.schema(schema, &path.child(name).index(index), around.beside());
             }
         }
         for (name, schema) in props.named("definitions") {
             let path = path.child("definitions").key(name);
-            self.schema(schema, &path, around.below());
+            self.schema(schema, &path, around.beside());
         }
     }
 
     fn items(&mut self, props: Props<'_>, path: &FieldPath, around: Surroundings<'_>) {
+        let mut below = around.below(props);
+        if props.text("x-kubernetes-list-type") != "map" && below.uncorrelatable.is_none() {
+            below.uncorrelatable = Some(path);
+        }
         let path = path.child("items");
         match props.items() {
             None => {}
-            Some(Items::Each(schema)) => self.schema(schema, &path, around.below()),
+            Some(Items::Each(schema)) => self.schema(schema, &path, below),
             Some(Items::Places) => {
                 for (index, schema) in props.schemas("items").enumerate() {
-                    self.schema(schema, &path.index(index), around.below());
+                    self.schema(schema, &path.index(index), below);
                 }
             }
         }

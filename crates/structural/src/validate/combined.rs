@@ -3,7 +3,8 @@
 use listwatch_api::go_text;
 
 use super::{Outcome, Subject, Validator};
-use crate::node::{Checks, Node};
+use crate::checks::Checks;
+use crate::node::Node;
 
 impl Validator<'_> {
     pub(super) fn check_combined(
@@ -13,6 +14,9 @@ impl Validator<'_> {
         outcome: &mut Outcome,
     ) {
         outcome.count(2);
+        let Some(checks) = checks.combined() else {
+            return;
+        };
         let subject = Subject {
             past: None,
             ..subject

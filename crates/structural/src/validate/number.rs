@@ -4,8 +4,9 @@ use listwatch_api::go_text;
 use serde_json::{Number, Value};
 
 use super::{Outcome, Subject, Validator};
+use crate::checks::{Bound, Checks};
 use crate::format::Format;
-use crate::node::{Bound, Checks, Node, Types};
+use crate::node::{Node, Types};
 
 /// A number as Kubernetes holds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +89,7 @@ fn is_whole(real: f64) -> bool {
 impl Validator<'_> {
     pub(super) fn check_number(self, node: &Node, subject: Subject<'_>, outcome: &mut Outcome) {
         let checks = node.checks();
+        let limits = checks.numbers();
         let Value::Number(number) = subject.value else {
             return;
         };
@@ -101,13 +103,13 @@ impl Validator<'_> {
             value,
         };
         numbers.check_width(value, "Checked", outcome);
-        if let Some(factor) = checks.multiple_of {
+        if let Some(factor) = limits.multiple_of {
             numbers.check_multiple(factor, outcome);
         }
-        if let Some(bound) = checks.minimum {
+        if let Some(bound) = limits.minimum {
             numbers.check_minimum(bound, outcome);
         }
-        if let Some(bound) = checks.maximum {
+        if let Some(bound) = limits.maximum {
             numbers.check_maximum(bound, outcome);
         }
     }

@@ -4,7 +4,8 @@ use listwatch_api::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
 use super::{Outcome, Subject, Validator};
-use crate::node::{Additional, Checks, Node};
+use crate::checks::SizeChecks;
+use crate::node::{Additional, Node};
 use crate::value_path::ValuePath;
 
 impl Validator<'_> {
@@ -36,7 +37,7 @@ impl Validator<'_> {
         subject: Subject<'_>,
         outcome: &mut Outcome,
     ) {
-        let checks = node.checks();
+        let checks = node.checks().sizes();
         outcome.count(2);
         if let Some(items) = node.items() {
             for (index, value) in list.iter().enumerate() {
@@ -50,11 +51,11 @@ impl Validator<'_> {
         }
         let size = i64::try_from(list.len()).unwrap_or(i64::MAX);
         let name = || subject.path.name();
-        if let Some(min) = checks.items_min.filter(|min| size < *min) {
+        if let Some(min) = checks.items.too_few(size) {
             let message = format!("{} in body should have at least {min} items", name());
             outcome.refuse(&self.named_field(subject), size, message);
         }
-        if let Some(max) = checks.items_max.filter(|max| size > *max) {
+        if let Some(max) = checks.items.too_many(size) {
             let message = format!("{} in body should have at most {max} items", name());
             outcome.fail(message, self.too_many(subject, list.len(), max));
         }
@@ -78,7 +79,7 @@ impl Validator<'_> {
     ) {
         let checks = node.checks();
         outcome.count(1);
-        self.check_size(checks, members.len(), subject, outcome);
+        self.check_size(checks.sizes(), members.len(), subject, outcome);
         self.check_additional(node, members, subject, outcome);
         for (name, property) in &node.properties {
             let Some(value) = members.get(name.as_ref()) else {
@@ -105,18 +106,18 @@ impl Validator<'_> {
 
     fn check_size(
         self,
-        checks: &Checks,
+        checks: &SizeChecks,
         count: usize,
         subject: Subject<'_>,
         outcome: &mut Outcome,
     ) {
         let size = i64::try_from(count).unwrap_or(i64::MAX);
         let name = || subject.path.name();
-        if let Some(min) = checks.properties_min.filter(|min| size < *min) {
+        if let Some(min) = checks.properties.too_few(size) {
             let message = format!("{} in body should have at least {min} properties", name());
             outcome.refuse(&self.named_field(subject), size, message);
         }
-        if let Some(max) = checks.properties_max.filter(|max| size > *max) {
+        if let Some(max) = checks.properties.too_many(size) {
             let message = format!("{} in body should have at most {max} properties", name());
             outcome.fail(message, self.too_many(subject, count, max));
         }

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::number::Numeric;
 use super::{Outcome, Subject, Validator};
-use crate::node::{Checks, Node, Types};
+use crate::checks::Checks;
+use crate::node::{Node, Types};
 
 /// The type of a value in the words of schemas, and the format that its number has.
 fn type_of(value: &Value) -> (Types, &'static str, &'static str) {
@@ -72,18 +73,19 @@ impl Validator<'_> {
     ) {
         outcome.count(1);
         let name = || subject.path.name();
-        let needs_length = checks.length_max.is_some() || checks.length_min.is_some();
+        let checks = checks.texts();
+        let needs_length = checks.length.max.is_some() || checks.length.min.is_some();
         let length = if needs_length {
             i64::try_from(text.chars().count()).unwrap_or(i64::MAX)
         } else {
             0
         };
-        if let Some(max) = checks.length_max.filter(|max| length > *max) {
+        if let Some(max) = checks.length.too_many(length) {
             let message = format!("{} in body should be at most {max} chars long", name());
             let bytes = usize::try_from(max).unwrap_or_default();
             let error = FieldError::too_long(&self.named_field(subject), bytes);
             outcome.fail(message, error);
-        } else if let Some(min) = checks.length_min.filter(|min| length < *min) {
+        } else if let Some(min) = checks.length.too_few(length) {
             let message = format!("{} in body should be at least {min} chars long", name());
             outcome.refuse(&self.named_field(subject), text, message);
         } else if let Some(pattern) = &checks.pattern {

@@ -59,9 +59,12 @@ def definition(case, index):
 def outcome(status, answer):
     if status < 300:
         return None
-    details = answer.get("details", {})
-    kept = {"message": answer.get("message"), "causes": details.get("causes", [])}
-    return {"code": status, **kept}
+    causes = answer.get("details", {}).get("causes", [])
+    return {"code": status, "causes": causes}
+
+
+def written(line):
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 
 def record_definitions(server, cases):
@@ -72,7 +75,7 @@ def record_definitions(server, cases):
             line = {"definition": body, "refusal": outcome(status, answer)}
             if warnings:
                 line["warnings"] = warnings
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.write(written(line) + "\n")
 
 
 def record_changes(server, cases):
@@ -91,7 +94,7 @@ def record_changes(server, cases):
             status, answer, _ = server.ask("PATCH", path, patch, kind)
             before["metadata"].pop("managedFields", None)
             line = {"before": before, "patch": patch, "refusal": outcome(status, answer)}
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.write(written(line) + "\n")
             forget(server, name)
 
 
@@ -133,7 +136,7 @@ def record_objects(server, cases, namespace):
             plural = body["spec"]["names"]["plural"]
             path = f"/apis/record.example.com/v1/namespaces/{namespace}/{plural}"
             base = {"apiVersion": "record.example.com/v1", "kind": kind}
-            line = {"schema": case["schema"], "scale": None, "steps": []}
+            line = {"kind": kind, "schema": case["schema"], "steps": []}
             scale = body["spec"]["versions"][0].get("subresources", {}).get("scale")
             line["scale"] = scale
             for sent in case["objects"]:
@@ -151,7 +154,7 @@ def record_objects(server, cases, namespace):
                     step["warnings"] = warnings
                 line["steps"].append(step)
             line["changes"] = record_updates(server, case, path, base)
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.write(written(line) + "\n")
             forget(server, name)
 
 
