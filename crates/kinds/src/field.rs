@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use listwatch_api::field_error::{BadValue, FIELD_ERRORS_MAX};
-use listwatch_api::{FieldError, FieldPath};
+use listwatch_api::{FieldError, FieldErrorKind, FieldPath};
 use serde_json::Value;
 
 mod amounts;
@@ -184,6 +184,15 @@ impl Field<'_, '_> {
     /// The same, showing another value than the field's own.
     pub(crate) fn invalid_value(&self, value: impl Into<BadValue>, detail: &str) {
         self.report(|path| FieldError::invalid(path, value, detail));
+    }
+
+    /// The same, showing no value at all.
+    pub(crate) fn wrong(&self, detail: &str) {
+        self.report(|path| FieldError {
+            field: path.to_string(),
+            kind: FieldErrorKind::Invalid,
+            body: format!("Invalid value: {detail}"),
+        });
     }
 
     /// Reports each of `problems`, as the functions of [`listwatch_api::name`] state them.

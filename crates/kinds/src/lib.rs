@@ -5,7 +5,6 @@
 //! they are stored, and have the members that decoding always gives them.
 
 mod rules;
-#[allow(dead_code, unused_imports)]
 mod field;
 mod bounds;
 mod tree;
@@ -33,6 +32,8 @@ pub use rules::{Change, Rules};
 pub fn rules(group: &str, resource: &str) -> Option<&'static Rules> {
     match group {
         "" => core(resource),
+        "apps" => apps(resource),
+        "batch" => batch(resource),
         "rbac.authorization.k8s.io" => access(resource),
         "networking.k8s.io" => networking(resource),
         "storage.k8s.io" => storage(resource),
@@ -43,6 +44,8 @@ pub fn rules(group: &str, resource: &str) -> Option<&'static Rules> {
 fn core(resource: &str) -> Option<&'static Rules> {
     Some(match resource {
         "pods" => &workloads::PODS,
+        "podtemplates" => &workloads::POD_TEMPLATES,
+        "replicationcontrollers" => &workloads::REPLICATION_CONTROLLERS,
         "services" => &service::SERVICES,
         "endpoints" => &endpoints::ENDPOINTS,
         "configmaps" => &configuration::CONFIG_MAPS,
@@ -54,6 +57,25 @@ fn core(resource: &str) -> Option<&'static Rules> {
         "persistentvolumeclaims" => &volumes::CLAIMS,
         "limitranges" => &quota::LIMIT_RANGES,
         "resourcequotas" => &quota::RESOURCE_QUOTAS,
+        _ => return None,
+    })
+}
+
+fn apps(resource: &str) -> Option<&'static Rules> {
+    Some(match resource {
+        "replicasets" => &workloads::REPLICA_SETS,
+        "deployments" => &workloads::DEPLOYMENTS,
+        "daemonsets" => &workloads::DAEMON_SETS,
+        "statefulsets" => &workloads::STATEFUL_SETS,
+        "controllerrevisions" => &workloads::CONTROLLER_REVISIONS,
+        _ => return None,
+    })
+}
+
+fn batch(resource: &str) -> Option<&'static Rules> {
+    Some(match resource {
+        "jobs" => &workloads::JOBS,
+        "cronjobs" => &workloads::CRON_JOBS,
         _ => return None,
     })
 }

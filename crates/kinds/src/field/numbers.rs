@@ -88,10 +88,8 @@ pub(crate) fn port_name_problems(name: &str) -> Vec<&'static str> {
     if bytes.len() > 15 {
         problems.push("must be no more than 15 characters");
     }
-    if !bytes
-        .iter()
-        .all(|byte| is_letter(byte) || byte.is_ascii_digit() || *byte == b'-')
-    {
+    let is_part = |byte: &u8| is_letter(byte) || byte.is_ascii_digit() || *byte == b'-';
+    if bytes.is_empty() || !bytes.iter().all(is_part) {
         problems.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
     }
     if !bytes.iter().any(is_letter) {

@@ -1,0 +1,185 @@
+//! Questions put to containers, and hooks in their lives.
+
+use listwatch_api::FieldError;
+use serde_json::Value;
+
+use super::containers::Surroundings;
+use crate::field::Field;
+
+const ONE_HANDLER: &str = "may not specify more than 1 handler type";
+
+/// What a probe is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probe {
+    /// Whether a container still lives.
+    Liveness,
+    /// Whether it can be asked.
+    Readiness,
+    /// Whether it has begun.
+    Startup,
+}
+
+pub(super) fn check_probe(probe: &Field<'_, '_>, kind: Probe) {
+    check_handler(probe, &["exec", "httpGet", "tcpSocket", "grpc"], None);
+    for member in [
+        "initialDelaySeconds",
+        "timeoutSeconds",
+        "periodSeconds",
+        "successThreshold",
+        "failureThreshold",
+    ] {
+        probe.child(member).non_negative();
+    }
+    let grace = probe.child("terminationGracePeriodSeconds");
+    if grace.integer().is_some_and(|seconds| seconds <= 0) {
+        grace.invalid("must be greater than 0");
+    }
+    match kind {
+        Probe::Readiness if grace.is_set() => {
+            grace.invalid("must not be set for readinessProbes");
+        }
+        Probe::Readiness => {}
+        Probe::Liveness | Probe::Startup => {
+            let threshold = probe.child("successThreshold");
+            if threshold.integer().unwrap_or(0) != 1 {
+                threshold.invalid_value(threshold.integer().unwrap_or(0), "must be 1");
+            }
+        }
+    }
+}
+
+pub(super) fn check_lifecycle(lifecycle: &Field<'_, '_>, around: &Surroundings<'_>) {
+    let handlers = ["exec", "httpGet", "tcpSocket", "sleep"];
+    for hook in ["postStart", "preStop"] {
+        if let Some(hook) = lifecycle.given(hook) {
+            check_handler(&hook, &handlers, around.grace_seconds());
+        }
+    }
+    if let Some(signal) = lifecycle.given("stopSignal") {
+        check_signal(&signal, around.system());
+    }
+}
+
+fn check_handler(handler: &Field<'_, '_>, kinds: &[&str], grace_seconds: Option<i64>) {
+    let mut given = kinds
+        .iter()
+        .filter_map(|kind| handler.given(kind).map(|one| (*kind, one)));
+    match given.next() {
+        None => return handler.required("must specify a handler type"),
+        Some(("exec", command)) => {
+            command.child("command").need();
+        }
+        Some(("httpGet", request)) => check_http_get(&request),
+        Some(("tcpSocket", socket)) => socket.child("port").port_number_or_name(),
+        Some(("grpc", call)) => check_call(&call),
+        Some((_, sleep)) => check_sleep(&sleep, grace_seconds),
+    }
+    given.for_each(|(_, other)| other.forbidden(ONE_HANDLER));
+}
+
+fn check_http_get(request: &Field<'_, '_>) {
+    request.child("path").need();
+    request.child("port").port_number_or_name();
+    request.child("scheme").one_of(&["HTTP", "HTTPS"]);
+    let headers = request.child("httpHeaders");
+    for header in headers.elements() {
+        let name = header.child("name").text();
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        if name.is_empty() || !name.bytes().all(is_part) {
+            let why = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. \
+                       'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')";
+            headers.invalid_value(name, why);
+        }
+    }
+}
+
+fn check_call(call: &Field<'_, '_>) {
+    call.child("port").port_number();
+    if let Some(mode) = call.given("mode") {
+        mode.one_of(&["Plaintext", "TLS"]);
+    }
+}
+
+fn check_sleep(sleep: &Field<'_, '_>, grace_seconds: Option<i64>) {
+    let seconds = sleep.child("seconds").integer().unwrap_or(0);
+    if let Some(most) = grace_seconds
+        && !(0..=most).contains(&seconds)
+    {
+        let limit = format!("less than terminationGracePeriodSeconds ({most})");
+        sleep.invalid_value(seconds, &format!("must be non-negative and {limit}"));
+    }
+}
+
+fn check_signal(signal: &Field<'_, '_>, system: Option<&str>) {
+    match system {
+        None => signal.forbidden("may not be set for containers with empty `spec.os.name`"),
+        Some("windows") => signal.one_of(&["SIGKILL", "SIGTERM"]),
+        Some("linux") if !is_signal(signal.text()) => {
+            let known: Vec<String> = signals();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            signal.report(|path| FieldError::not_supported(path, signal.value(), &known));
+        }
+        Some(_) => {}
+    }
+}
+
+const PLAIN_SIGNALS: [&str; 35] = [
+    "SIGABRT",
+    "SIGALRM",
+    "SIGBUS",
+    "SIGCHLD",
+    "SIGCLD",
+    "SIGCONT",
+    "SIGFPE",
+    "SIGHUP",
+    "SIGILL",
+    "SIGINT",
+    "SIGIO",
+    "SIGIOT",
+    "SIGKILL",
+    "SIGPIPE",
+    "SIGPOLL",
+    "SIGPROF",
+    "SIGPWR",
+    "SIGQUIT",
+    "SIGRTMAX",
+    "SIGRTMIN",
+    "SIGSEGV",
+    "SIGSTKFLT",
+    "SIGSTOP",
+    "SIGSYS",
+    "SIGTERM",
+    "SIGTRAP",
+    "SIGTSTP",
+    "SIGTTIN",
+    "SIGTTOU",
+    "SIGURG",
+    "SIGUSR1",
+    "SIGUSR2",
+    "SIGVTALRM",
+    "SIGWINCH",
+    "SIGXCPU",
+];
+
+fn is_signal(text: &str) -> bool {
+    signals().iter().any(|known| known == text)
+}
+
+/// The names of all signals, sorted.
+fn signals() -> Vec<String> {
+    let below = (1..=14).map(|number| format!("SIGRTMAX-{number}"));
+    let above = (1..=15).map(|number| format!("SIGRTMIN+{number}"));
+    let plain = PLAIN_SIGNALS
+        .iter()
+        .copied()
+        .chain(["SIGXFSZ"])
+        .map(str::to_owned);
+    let mut all: Vec<String> = below.chain(above).chain(plain).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Whether a hook or a probe has this handler.
+pub(super) fn has_handler(handler: &Value, kind: &str) -> bool {
+    handler.get(kind).is_some_and(Value::is_object)
+}
