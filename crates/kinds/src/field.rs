@@ -41,6 +41,9 @@ enum Step<'p> {
     Key(&'p str),
 }
 
+/// What is asked of a field.
+pub(crate) type Check = fn(&Field<'_, '_>);
+
 /// What `rules` finds wrong with the object.
 pub(crate) fn check<'v>(object: &'v Value, rules: impl FnOnce(&Field<'v, '_>)) -> Vec<FieldError> {
     let errors = RefCell::new(Vec::new());
@@ -193,11 +196,6 @@ impl Field<'_, '_> {
             kind: FieldErrorKind::Invalid,
             body: format!("Invalid value: {detail}"),
         });
-    }
-
-    /// Reports each of `problems`, as the functions of [`listwatch_api::name`] state them.
-    pub(crate) fn invalid_each(&self, problems: &[String]) {
-        problems.iter().for_each(|problem| self.invalid(problem));
     }
 
     /// Reports that the value is none of `supported`.

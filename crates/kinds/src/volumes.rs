@@ -287,7 +287,8 @@ fn check_volume_change(change: Change<'_>) -> Vec<FieldError> {
     })
 }
 
-fn check_claim(spec: &Field<'_, '_>, values: LabelValues) {
+/// Checks the spec of a claim, by itself or in a template.
+pub(crate) fn check_claim(spec: &Field<'_, '_>, values: LabelValues) {
     spec.child("accessModes")
         .need_because("at least 1 access mode is required");
     check_label_selector(&spec.child("selector"), values);

@@ -18,6 +18,7 @@ mod mounts;
 mod network;
 mod pod;
 mod pod_spec;
+mod pod_status;
 mod probes;
 mod replicas;
 mod resources;
@@ -28,6 +29,7 @@ mod sets;
 mod shown;
 mod template;
 mod volumes;
+mod warnings;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +38,8 @@ pub(crate) const PODS: Rules = Rules {
     begin: birth::begin_pod,
     check_new: pod::check_new,
     check_change: pod::check_change,
+    check_status: pod_status::check_pod_status,
+    warn: warnings::of_pod,
     ..Rules::NONE
 };
 
@@ -43,6 +47,7 @@ pub(crate) const POD_TEMPLATES: Rules = Rules {
     default: controllers::fill_pod_template,
     check_new: replicas::check_pod_template,
     check_change: replicas::check_pod_template_change,
+    warn: warnings::of_pod_template,
     ..Rules::NONE
 };
 
@@ -51,6 +56,7 @@ pub(crate) const REPLICATION_CONTROLLERS: Rules = Rules {
     check_new: replicas::check_controller,
     check_change: replicas::check_controller_change,
     check_status: counts::check_controller_status,
+    warn: warnings::of_controller,
     ..Rules::NONE
 };
 
@@ -59,6 +65,7 @@ pub(crate) const REPLICA_SETS: Rules = Rules {
     check_new: replicas::check_replica_set,
     check_change: replicas::check_replica_set_change,
     check_status: counts::check_controller_status,
+    warn: warnings::of_controller,
     ..Rules::NONE
 };
 
@@ -67,6 +74,7 @@ pub(crate) const DEPLOYMENTS: Rules = Rules {
     check_new: replicas::check_deployment,
     check_change: replicas::check_deployment_change,
     check_status: counts::check_deployment_status,
+    warn: warnings::of_controller,
     ..Rules::NONE
 };
 
@@ -76,7 +84,8 @@ pub(crate) const DAEMON_SETS: Rules = Rules {
     check_new: sets::check_daemon_set,
     check_change: sets::check_daemon_set_change,
     check_status: counts::check_daemon_set_status,
-    ..Rules::NONE
+    adjust: controllers::adjust_daemon_set,
+    warn: warnings::of_daemon_set,
 };
 
 pub(crate) const STATEFUL_SETS: Rules = Rules {
@@ -84,6 +93,7 @@ pub(crate) const STATEFUL_SETS: Rules = Rules {
     check_new: sets::check_stateful_set,
     check_change: sets::check_stateful_set_change,
     check_status: counts::check_stateful_set_status,
+    warn: warnings::of_stateful_set,
     ..Rules::NONE
 };
 
@@ -99,13 +109,15 @@ pub(crate) const JOBS: Rules = Rules {
     check_new: job::check_job,
     check_change: job::check_job_change,
     check_status: job::check_job_status,
-    ..Rules::NONE
+    adjust: controllers::adjust_job,
+    warn: warnings::of_job,
 };
 
 pub(crate) const CRON_JOBS: Rules = Rules {
     default: controllers::fill_cron_job,
     check_new: job::check_cron_job,
     check_change: job::check_cron_job_change,
+    warn: warnings::of_cron_job,
     ..Rules::NONE
 };
 

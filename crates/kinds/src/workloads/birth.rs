@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::field::Quantity;
+use super::resources::{sum_of, written};
+use crate::field::{Quantity, check};
 use crate::tree::{each, fill, list, part};
 
 /// Seconds for which a pod stays on a node that is out of reach.
@@ -11,6 +12,7 @@ const AWAY_SECONDS: i64 = 300;
 /// A pod waits for a node, with the patience and the priority that all have.
 pub(super) fn begin_pod(pod: &mut Value) {
     let labels = pod["metadata"]["labels"].clone();
+    let created = pod["metadata"]["creationTimestamp"].clone();
     let Some(spec) = part(pod, "spec") else {
         return;
     };
@@ -24,13 +26,14 @@ pub(super) fn begin_pod(pod: &mut Value) {
         fill(spec, "preemptionPolicy", "PreemptLowerPriority");
     }
     merge_label_keys(spec, &labels);
+    complete_resources(spec);
     let mut status = json!({"phase": "Pending", "qosClass": quality(spec)});
     if !list(spec, "schedulingGates").is_empty() {
         status["conditions"] = json!([{
             "type": "PodScheduled",
             "status": "False",
             "lastProbeTime": null,
-            "lastTransitionTime": null,
+            "lastTransitionTime": created,
             "reason": "SchedulingGated",
             "message": "Scheduling is blocked due to non-empty scheduling gates",
         }]);
@@ -105,6 +108,45 @@ fn select_own(term: &mut Value, keys: &str, operator: &str, labels: &Value) {
             None => selector["matchExpressions"] = Value::Array(expressions),
         }
     }
+}
+
+/// A pod that has limits as a whole asks for what its containers ask for, or for its limits.
+fn complete_resources(spec: &mut Value) {
+    let Some(resources) = spec.get("resources") else {
+        return;
+    };
+    let mut requests = resources["requests"]
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    for resource in ["cpu", "memory"] {
+        if !requests.contains_key(resource)
+            && let Some(sum) = sum_of_requests(spec, resource)
+        {
+            requests.insert(resource.to_owned(), json!(sum));
+        }
+    }
+    for (resource, limit) in resources["limits"].as_object().into_iter().flatten() {
+        if !requests.contains_key(resource) {
+            requests.insert(resource.clone(), limit.clone());
+        }
+    }
+    let is_given = ["limits", "requests"]
+        .iter()
+        .any(|list| resources[*list].is_object());
+    if is_given && !requests.is_empty() {
+        spec["resources"]["requests"] = Value::Object(requests);
+    }
+}
+
+fn sum_of_requests(spec: &Value, resource: &str) -> Option<String> {
+    let lists = ["containers", "initContainers"];
+    let all = lists.iter().flat_map(|member| list(spec, member));
+    let mut asked = all.filter_map(|one| one["resources"]["requests"][resource].as_str());
+    let like = asked.next()?;
+    let mut sum = None;
+    check(spec, |spec| sum = Some(sum_of(spec, "requests", resource)));
+    sum.map(|sum| written(sum, like))
 }
 
 /// How sure a pod can be of what it asks for.

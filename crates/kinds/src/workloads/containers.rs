@@ -1,6 +1,6 @@
 //! The containers of a pod: those that run, those that run before, and those that look in.
 
-use listwatch_api::{FieldError, field_error::BadValue, name};
+use listwatch_api::{FieldError, name};
 use serde_json::Value;
 
 use super::env::{check_env, check_env_from};
@@ -43,11 +43,6 @@ impl Surroundings<'_> {
     /// Seconds that a pod gets to end, unless what it says makes no sense.
     pub(super) fn grace_seconds(&self) -> Option<i64> {
         self.spec["terminationGracePeriodSeconds"].as_i64()
-    }
-
-    pub(super) fn system(&self) -> Option<&str> {
-        let system = self.spec.get("os")?;
-        Some(system["name"].as_str().unwrap_or_default())
     }
 }
 
@@ -138,9 +133,12 @@ pub(super) fn check_ephemeral_containers(spec: &Field<'_, '_>, around: &Surround
         if !target.is_empty() && !others.contains(&target.text()) {
             target.not_found();
         }
-        for member in NOT_IN_EPHEMERAL {
-            if !container.child(member).is_empty() {
-                container.child(member).forbidden(NOT_FOR_EPHEMERAL);
+        for member_name in NOT_IN_EPHEMERAL {
+            let member = container.child(member_name);
+            // A list and `resources` may be there and empty; the others are there to be used.
+            let may_be_empty = member.value().is_array() || member_name == "resources";
+            if member.is_set() && !(may_be_empty && member.is_empty()) {
+                member.forbidden(NOT_FOR_EPHEMERAL);
             }
         }
         for mount in container.child("volumeMounts").elements() {
@@ -308,9 +306,4 @@ fn check_restart_policy(container: &Field<'_, '_>) {
             values.report(|path| FieldError::too_many(path, values.count(), EXIT_CODES_MAX));
         }
     }
-}
-
-/// A value that is shown as JSON, whatever it is.
-pub(super) fn shown(text: String) -> BadValue {
-    BadValue::json(text)
 }

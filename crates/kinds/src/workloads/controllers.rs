@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::defaults::{fill_claim_spec, fill_template};
+use super::defaults::{fill_claim_spec, fill_template, own};
 use crate::tree::{each, fill, part};
 
 pub(super) fn fill_pod_template(template: &mut Value) {
@@ -18,23 +18,22 @@ pub(super) fn fill_replication_controller(controller: &mut Value) {
     if labels.is_object() {
         fill_empty_map(spec, "selector", &labels);
     }
-    fill_template(spec, "template");
+    if spec["template"].is_object() {
+        fill_template(spec, "template");
+    }
     if labels.is_object() {
         fill_empty_map(&mut controller["metadata"], "labels", &labels);
     }
 }
 
 pub(super) fn fill_replica_set(set: &mut Value) {
-    if let Some(spec) = part(set, "spec") {
-        fill(spec, "replicas", 1);
-        fill_template(spec, "template");
-    }
+    let spec = own(set, "spec");
+    fill(spec, "replicas", 1);
+    fill_template(spec, "template");
 }
 
 pub(super) fn fill_deployment(deployment: &mut Value) {
-    let Some(spec) = part(deployment, "spec") else {
-        return;
-    };
+    let spec = own(deployment, "spec");
     fill(spec, "replicas", 1);
     fill(spec, "strategy", Map::new());
     fill(&mut spec["strategy"], "type", "RollingUpdate");
@@ -50,9 +49,7 @@ pub(super) fn fill_deployment(deployment: &mut Value) {
 }
 
 pub(super) fn fill_daemon_set(set: &mut Value) {
-    let Some(spec) = part(set, "spec") else {
-        return;
-    };
+    let spec = own(set, "spec");
     fill(spec, "updateStrategy", Map::new());
     fill(&mut spec["updateStrategy"], "type", "RollingUpdate");
     if spec["updateStrategy"]["type"] == "RollingUpdate" {
@@ -66,9 +63,7 @@ pub(super) fn fill_daemon_set(set: &mut Value) {
 }
 
 pub(super) fn fill_stateful_set(set: &mut Value) {
-    let Some(spec) = part(set, "spec") else {
-        return;
-    };
+    let spec = own(set, "spec");
     fill(spec, "podManagementPolicy", "OrderedReady");
     fill(spec, "updateStrategy", Map::new());
     let strategy = &mut spec["updateStrategy"];
@@ -103,9 +98,7 @@ fn fill_claim_template(claim: &mut Value) {
 }
 
 pub(super) fn fill_job(job: &mut Value) {
-    let Some(spec) = part(job, "spec") else {
-        return;
-    };
+    let spec = own(job, "spec");
     if spec["completions"].is_null() && spec["parallelism"].is_null() {
         spec["completions"] = json!(1);
     }
@@ -116,7 +109,6 @@ pub(super) fn fill_job(job: &mut Value) {
         i32::MAX
     };
     fill(spec, "backoffLimit", retries);
-    let labels = spec["template"]["metadata"]["labels"].clone();
     fill(spec, "completionMode", "NonIndexed");
     fill(spec, "suspend", false);
     let replaced = if spec["podFailurePolicy"].is_null() {
@@ -127,9 +119,6 @@ pub(super) fn fill_job(job: &mut Value) {
     fill(spec, "podReplacementPolicy", replaced);
     fill(spec, "manualSelector", false);
     fill_job_spec(spec);
-    if labels.is_object() {
-        fill_empty_map(&mut job["metadata"], "labels", &labels);
-    }
 }
 
 fn fill_job_spec(spec: &mut Value) {
@@ -142,17 +131,12 @@ fn fill_job_spec(spec: &mut Value) {
 }
 
 pub(super) fn fill_cron_job(job: &mut Value) {
-    let Some(spec) = part(job, "spec") else {
-        return;
-    };
+    let spec = own(job, "spec");
     fill(spec, "concurrencyPolicy", "Allow");
     fill(spec, "suspend", false);
     fill(spec, "successfulJobsHistoryLimit", 3);
     fill(spec, "failedJobsHistoryLimit", 1);
-    let template = part(spec, "jobTemplate");
-    if let Some(spec) = template.and_then(|template| part(template, "spec")) {
-        fill_job_spec(spec);
-    }
+    fill_job_spec(own(own(spec, "jobTemplate"), "spec"));
 }
 
 /// Labels that a job's pods bear, and what they say.
@@ -161,13 +145,15 @@ const OWNER_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controll
 
 /// A job selects the pods that bear its uid, unless it has a selector of its own.
 pub(super) fn begin_job(job: &mut Value) {
-    if job["spec"]["manualSelector"] == true {
-        return;
+    if job["spec"]["manualSelector"] != true {
+        select_by_uid(job);
     }
-    let (name, uid) = (
-        job["metadata"]["name"].clone(),
-        job["metadata"]["uid"].clone(),
-    );
+    label_like_pods(job);
+}
+
+fn select_by_uid(job: &mut Value) {
+    let metadata = &job["metadata"];
+    let (name, uid) = (metadata["name"].clone(), metadata["uid"].clone());
     let spec = &mut job["spec"];
     fill(&mut spec["template"], "metadata", Map::new());
     fill(&mut spec["template"]["metadata"], "labels", Map::new());
@@ -178,18 +164,42 @@ pub(super) fn begin_job(job: &mut Value) {
     for (label, value) in OWNER_LABELS.map(|label| (label, &uid)) {
         fill(labels, label, value.clone());
     }
-    let spec = &mut job["spec"];
     fill(spec, "selector", Map::new());
     fill(&mut spec["selector"], "matchLabels", Map::new());
     fill(&mut spec["selector"]["matchLabels"], OWNER_LABELS[1], uid);
-    let labels = spec["template"]["metadata"]["labels"].clone();
-    fill_empty_map(&mut job["metadata"], "labels", &labels);
 }
+
+/// A job without labels has those of its pods.
+fn label_like_pods(job: &mut Value) {
+    let labels = job["spec"]["template"]["metadata"]["labels"].clone();
+    if labels.is_object() {
+        fill_empty_map(&mut job["metadata"], "labels", &labels);
+    }
+}
+
+/// The same for a job whose labels a change drops.
+pub(super) fn adjust_job(_: &Value, next: &mut Value) {
+    label_like_pods(next);
+}
+
+const GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// A daemon set counts its templates in an annotation.
 pub(super) fn begin_daemon_set(set: &mut Value) {
     fill(&mut set["metadata"], "annotations", Map::new());
-    set["metadata"]["annotations"]["deprecated.daemonset.template.generation"] = json!("1");
+    set["metadata"]["annotations"][GENERATION] = json!("1");
+}
+
+/// The count goes up with each new template, whatever the writer says.
+pub(super) fn adjust_daemon_set(before: &Value, next: &mut Value) {
+    let count = before["metadata"]["annotations"][GENERATION]
+        .as_str()
+        .unwrap_or_default();
+    let count = count.parse::<i64>().unwrap_or(0);
+    let is_new = before["spec"]["template"] != next["spec"]["template"];
+    let count = count + i64::from(is_new);
+    fill(&mut next["metadata"], "annotations", Map::new());
+    next["metadata"]["annotations"][GENERATION] = json!(count.to_string());
 }
 
 fn fill_empty_map(parent: &mut Value, field: &str, value: &Value) {

@@ -114,11 +114,13 @@ fn check_counts(status: &Field<'_, '_>, counts: &Counts) {
         if of(member) > of("replicas") {
             status
                 .child(member)
-                .invalid("cannot be greater than status.replicas");
+                .invalid_value(of(member), "cannot be greater than status.replicas");
         }
     }
     if !counts.ready.is_empty() && of("availableReplicas") > of("readyReplicas") {
         let why = format!("cannot be greater than {}", counts.ready);
-        status.child("availableReplicas").invalid(&why);
+        status
+            .child("availableReplicas")
+            .invalid_value(of("availableReplicas"), &why);
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::image;
 use crate::field::Quantity;
-use crate::tree::{each, fill, fill_zero, part};
+use crate::tree::{clear, each, fill, part};
 
 const SECONDS_OF_GRACE: i64 = 30;
 const FILE_MODE: i64 = 0o644;
@@ -12,9 +12,7 @@ const TOKEN_SECONDS: i64 = 3_600;
 
 /// Fills in a pod.
 pub(super) fn fill_pod(pod: &mut Value) {
-    let Some(spec) = part(pod, "spec") else {
-        return;
-    };
+    let spec = own(pod, "spec");
     let grace = part(spec, "terminationGracePeriodSeconds");
     if let Some(grace) = grace.filter(|grace| grace.as_i64() < Some(0)) {
         *grace = json!(1);
@@ -38,9 +36,13 @@ pub(super) fn fill_pod(pod: &mut Value) {
 
 /// Fills in a template of pods at `field`, whose labels and spec it has.
 pub(super) fn fill_template(parent: &mut Value, field: &str) {
-    if let Some(spec) = part(parent, field).and_then(|template| part(template, "spec")) {
-        fill_pod_spec(spec);
-    }
+    fill_pod_spec(own(own(parent, field), "spec"));
+}
+
+/// The member with this name, made where it is missing.
+pub(super) fn own<'v>(parent: &'v mut Value, field: &str) -> &'v mut Value {
+    fill(parent, field, Map::new());
+    &mut parent[field]
 }
 
 fn fill_pod_spec(spec: &mut Value) {
@@ -95,6 +97,8 @@ fn fill_container(container: &mut Value) {
         }
     }
     if let Some(lifecycle) = part(container, "lifecycle") {
+        // Nobody has signals of their own yet.
+        clear(lifecycle, "stopSignal");
         for hook in ["postStart", "preStop"] {
             if let Some(hook) = part(lifecycle, hook) {
                 fill_http_get(hook);
@@ -212,6 +216,13 @@ pub(super) fn fill_claim_spec(spec: &mut Value) {
 fn fill_absent(parent: &mut Value, field: &str, value: &str) {
     if parent[field].is_null() {
         parent[field] = value.into();
+    }
+}
+
+/// Zero is no value here.
+fn fill_zero(parent: &mut Value, field: &str, value: i64) {
+    if parent[field].as_i64().unwrap_or(0) == 0 {
+        parent[field] = json!(value);
     }
 }
 

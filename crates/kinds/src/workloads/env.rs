@@ -2,7 +2,7 @@
 
 use listwatch_api::name;
 
-use crate::field::{Field, Quantity};
+use crate::field::{Check, Field, Quantity};
 
 const FIELDS: [&str; 9] = [
     "metadata.name",
@@ -79,7 +79,7 @@ pub(super) fn check_env_from(sources: &Field<'_, '_>) {
 }
 
 fn check_value_source(source: &Field<'_, '_>, value: &Field<'_, '_>) {
-    let rules: [(&str, fn(&Field<'_, '_>)); 5] = [
+    let rules: [(&str, Check); 5] = [
         ("fieldRef", |reference| {
             check_field_reference(reference, &FIELDS)
         }),

@@ -27,13 +27,26 @@ pub(super) fn check_mounts(container: &Field<'_, '_>, volumes: &Volumes<'_>) {
         if has(&devices, "name", name.text()) {
             name.invalid("must not already exist in volumeDevices");
         }
-        if has(&devices, "devicePath", path.text()) {
+        if is_path_of(&devices, "devicePath", path.text()) {
             path.invalid("must not already exist as a path in volumeDevices");
         }
         check_subpaths(&mounts, &mount);
         check_mode(container, &mounts, &mount);
         check_bind_options(&mount, volumes);
     }
+}
+
+/// Whether one of the list has this path. Of several with the same name, the last one counts.
+fn is_path_of(list: &Field<'_, '_>, member: &str, wanted: &str) -> bool {
+    let mut places = list.elements().enumerate();
+    places.any(|(index, element)| {
+        let name = element.child("name").text();
+        let is_last = !list
+            .elements()
+            .skip(index + 1)
+            .any(|other| other.child("name").text() == name);
+        is_last && element.child(member).text() == wanted
+    })
 }
 
 fn text(text: &str) -> Value {
@@ -143,7 +156,7 @@ pub(super) fn check_devices(container: &Field<'_, '_>, volumes: &Volumes<'_>) {
         if has(&mounts, "name", name.text()) {
             name.invalid("must not already exist in volumeMounts");
         }
-        if has(&mounts, "mountPath", path.text()) {
+        if is_path_of(&mounts, "mountPath", path.text()) {
             path.invalid("must not already exist as a path in volumeMounts");
         }
         if !name.is_empty() {

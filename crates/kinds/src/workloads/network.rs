@@ -47,9 +47,7 @@ pub(super) fn check_dns(spec: &Field<'_, '_>) {
             "must not have more than {NAMESERVERS_MAX} nameservers"
         ));
     }
-    servers
-        .elements()
-        .for_each(|server| server.legacy_address());
+    servers.elements().for_each(|server| server.clear_address());
     if searches.count() > SEARCHES_MAX {
         searches.invalid(&format!(
             "must not have more than {SEARCHES_MAX} search paths"
@@ -105,7 +103,7 @@ fn search_problems(text: &str) -> Vec<String> {
 /// Checks the names that a pod knows by itself.
 pub(super) fn check_host_aliases(aliases: &Field<'_, '_>) {
     for alias in aliases.elements() {
-        alias.child("ip").legacy_address();
+        alias.child("ip").clear_address();
         alias
             .child("hostnames")
             .elements()
@@ -127,14 +125,4 @@ pub(super) fn check_hostname(spec: &Field<'_, '_>) {
         name.report(|path| FieldError::too_long(path, HOSTNAME_BYTES_MAX));
     }
     name.dns_subdomain();
-}
-
-impl Field<'_, '_> {
-    /// Demands an address, also in forms that are no longer taken elsewhere.
-    pub(super) fn legacy_address(&self) {
-        if self.text().parse::<std::net::IpAddr>().is_err() {
-            let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-            self.invalid_value(self.text(), why);
-        }
-    }
 }

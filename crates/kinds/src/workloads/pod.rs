@@ -90,11 +90,12 @@ fn check_spec_change(spec: &Field<'_, '_>, before: &Value) {
     if spec.value() == before {
         return;
     }
-    let is_gated = !list(before, "schedulingGates").is_empty();
-    if is_gated {
+    let mut kept = with_what_may_change(spec.value(), before);
+    if !list(before, "schedulingGates").is_empty() {
         check_narrowing(spec, before);
+        take(&mut kept, before, "nodeSelector");
+        keep_node_affinity(&mut kept, before);
     }
-    let kept = with_what_may_change(spec.value(), before, is_gated);
     if !is_same(&kept, before) {
         let [old, new] = [before, &kept].map(|spec| shown::lines(spec, "PodSpec"));
         spec.forbidden(&format!("{UPDATABLE}\n{}", difference::unified(&old, &new)));
@@ -168,7 +169,7 @@ fn check_removed_gates(gates: &Field<'_, '_>, before: &Value) {
 }
 
 /// The next spec as if nothing had changed that may.
-fn with_what_may_change(spec: &Value, before: &Value, is_gated: bool) -> Value {
+fn with_what_may_change(spec: &Value, before: &Value) -> Value {
     let mut kept = spec.clone();
     for list in ["containers", "initContainers"] {
         let old = before[list].as_array().into_iter().flatten();
@@ -180,13 +181,9 @@ fn with_what_may_change(spec: &Value, before: &Value, is_gated: bool) -> Value {
     for member in ["activeDeadlineSeconds", "schedulingGates", "tolerations"] {
         take(&mut kept, before, member);
     }
-    let was_negative = before["terminationGracePeriodSeconds"].as_i64() < Some(0);
-    if was_negative && kept["terminationGracePeriodSeconds"] == 1 {
+    let old_grace = before["terminationGracePeriodSeconds"].as_i64();
+    if old_grace.is_some_and(|seconds| seconds < 0) && kept["terminationGracePeriodSeconds"] == 1 {
         take(&mut kept, before, "terminationGracePeriodSeconds");
-    }
-    if is_gated {
-        take(&mut kept, before, "nodeSelector");
-        keep_node_affinity(&mut kept, before);
     }
     kept
 }

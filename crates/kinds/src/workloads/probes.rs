@@ -1,8 +1,5 @@
 //! Questions put to containers, and hooks in their lives.
 
-use listwatch_api::FieldError;
-use serde_json::Value;
-
 use super::containers::Surroundings;
 use crate::field::Field;
 
@@ -55,9 +52,6 @@ pub(super) fn check_lifecycle(lifecycle: &Field<'_, '_>, around: &Surroundings<'
             check_handler(&hook, &handlers, around.grace_seconds());
         }
     }
-    if let Some(signal) = lifecycle.given("stopSignal") {
-        check_signal(&signal, around.system());
-    }
 }
 
 fn check_handler(handler: &Field<'_, '_>, kinds: &[&str], grace_seconds: Option<i64>) {
@@ -108,78 +102,4 @@ fn check_sleep(sleep: &Field<'_, '_>, grace_seconds: Option<i64>) {
         let limit = format!("less than terminationGracePeriodSeconds ({most})");
         sleep.invalid_value(seconds, &format!("must be non-negative and {limit}"));
     }
-}
-
-fn check_signal(signal: &Field<'_, '_>, system: Option<&str>) {
-    match system {
-        None => signal.forbidden("may not be set for containers with empty `spec.os.name`"),
-        Some("windows") => signal.one_of(&["SIGKILL", "SIGTERM"]),
-        Some("linux") if !is_signal(signal.text()) => {
-            let known: Vec<String> = signals();
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            signal.report(|path| FieldError::not_supported(path, signal.value(), &known));
-        }
-        Some(_) => {}
-    }
-}
-
-const PLAIN_SIGNALS: [&str; 35] = [
-    "SIGABRT",
-    "SIGALRM",
-    "SIGBUS",
-    "SIGCHLD",
-    "SIGCLD",
-    "SIGCONT",
-    "SIGFPE",
-    "SIGHUP",
-    "SIGILL",
-    "SIGINT",
-    "SIGIO",
-    "SIGIOT",
-    "SIGKILL",
-    "SIGPIPE",
-    "SIGPOLL",
-    "SIGPROF",
-    "SIGPWR",
-    "SIGQUIT",
-    "SIGRTMAX",
-    "SIGRTMIN",
-    "SIGSEGV",
-    "SIGSTKFLT",
-    "SIGSTOP",
-    "SIGSYS",
-    "SIGTERM",
-    "SIGTRAP",
-    "SIGTSTP",
-    "SIGTTIN",
-    "SIGTTOU",
-    "SIGURG",
-    "SIGUSR1",
-    "SIGUSR2",
-    "SIGVTALRM",
-    "SIGWINCH",
-    "SIGXCPU",
-];
-
-fn is_signal(text: &str) -> bool {
-    signals().iter().any(|known| known == text)
-}
-
-/// The names of all signals, sorted.
-fn signals() -> Vec<String> {
-    let below = (1..=14).map(|number| format!("SIGRTMAX-{number}"));
-    let above = (1..=15).map(|number| format!("SIGRTMIN+{number}"));
-    let plain = PLAIN_SIGNALS
-        .iter()
-        .copied()
-        .chain(["SIGXFSZ"])
-        .map(str::to_owned);
-    let mut all: Vec<String> = below.chain(above).chain(plain).collect();
-    all.sort_unstable();
-    all
-}
-
-/// Whether a hook or a probe has this handler.
-pub(super) fn has_handler(handler: &Value, kind: &str) -> bool {
-    handler.get(kind).is_some_and(Value::is_object)
 }

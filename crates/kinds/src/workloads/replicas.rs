@@ -22,25 +22,29 @@ pub(super) fn check_pod_template_change(change: Change<'_>) -> Vec<FieldError> {
 pub(super) fn check_controller(controller: &Value) -> Vec<FieldError> {
     check(controller, |object| {
         let spec = object.child("spec");
-        spec.child("minReadySeconds").non_negative();
         let (selector, template) = (spec.child("selector"), spec.child("template"));
         selector.need();
+        match template.is_set() {
+            true => check_controlled(&selector, &template),
+            false => template.required(""),
+        }
+        // Numbers come last on a real server, which checks them in another way.
         match spec.child("replicas").is_set() {
             true => spec.child("replicas").non_negative(),
             false => spec.child("replicas").required(""),
         }
-        if !template.is_set() {
-            return template.required("");
-        }
-        let labels = &template.value()["metadata"]["labels"];
-        let is_wanted =
-            |(key, value): (&str, Field<'_, '_>)| labels.get(key) == Some(value.value());
-        if !selector.entries().all(is_wanted) {
-            refuse_labels(&template);
-        }
-        check_template(&template);
-        check_runs_forever(&template, "ReplicationController");
+        spec.child("minReadySeconds").non_negative();
     })
+}
+
+fn check_controlled(selector: &Field<'_, '_>, template: &Field<'_, '_>) {
+    let labels = &template.value()["metadata"]["labels"];
+    let is_wanted = |(key, value): (&str, Field<'_, '_>)| labels.get(key) == Some(value.value());
+    if !selector.entries().all(is_wanted) {
+        refuse_labels(template);
+    }
+    check_template(template);
+    check_runs_forever(template, "ReplicationController");
 }
 
 /// What is wrong with a change of a replication controller.

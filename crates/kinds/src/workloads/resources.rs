@@ -215,7 +215,7 @@ pub(super) fn check_pod_resources(spec: &Field<'_, '_>, claims: &ClaimNames<'_>)
 }
 
 /// What all containers together have: those that run beside each other, or the largest one before.
-fn sum_of(spec: &Field<'_, '_>, list: &str, resource: &str) -> Quantity {
+pub(super) fn sum_of(spec: &Field<'_, '_>, list: &str, resource: &str) -> Quantity {
     let of = |container: &Field<'_, '_>| {
         let resources = container.child("resources");
         resources.child(list).key(resource).quantity()
@@ -237,7 +237,8 @@ fn sum_of(spec: &Field<'_, '_>, list: &str, resource: &str) -> Quantity {
     running.max(largest)
 }
 
-fn written(amount: Quantity, like: &str) -> String {
+/// An amount in the notation of another.
+pub(super) fn written(amount: Quantity, like: &str) -> String {
     let text = match (amount.whole(), like.ends_with('i')) {
         (Some(whole), true) if whole % 1_024 == 0 => format!("{}Ki", whole / 1_024),
         _ => format!("{}m", amount.milli()),

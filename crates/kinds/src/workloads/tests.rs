@@ -23,6 +23,8 @@ struct Case {
     line: Value,
     rules: &'static Rules,
     resource: String,
+    /// The resource and the name of the object that is meant.
+    stored_under: String,
     subresource: String,
 }
 
@@ -35,9 +37,11 @@ impl Case {
             ["apis", group, "v1", "namespaces", _, rest @ ..] => (*group, rest),
             _ => return None,
         };
-        let (resource, subresource) = match rest {
-            [resource] | [resource, _] => (*resource, ""),
-            [resource, _, subresource] => (*resource, *subresource),
+        let of_body = line["request"]["body"]["metadata"]["name"].as_str();
+        let (resource, name, subresource) = match rest {
+            [resource] => (*resource, of_body.unwrap_or_default(), ""),
+            [resource, name] => (*resource, *name, ""),
+            [resource, name, subresource] => (*resource, *name, *subresource),
             _ => return None,
         };
         let is_ours = matches!(group, "apps" | "batch")
@@ -45,6 +49,7 @@ impl Case {
         Some(Self {
             rules: is_ours.then(|| rules(group, resource))??,
             resource: resource.to_owned(),
+            stored_under: format!("{resource}/{name}"),
             subresource: subresource.to_owned(),
             line,
         })
@@ -61,17 +66,6 @@ impl Case {
     fn response(&self) -> &Value {
         &self.line["response"]
     }
-
-    /// The resource and the name of the object that is meant.
-    fn stored_under(&self) -> String {
-        let name = self.line["request"]["body"]["metadata"]["name"].as_str();
-        let path = self.line["request"]["path"].as_str().unwrap_or_default();
-        let of_path = path
-            .split('/')
-            .skip_while(|part| *part != self.resource)
-            .nth(1);
-        format!("{}/{}", self.resource, of_path.or(name).unwrap_or_default())
-    }
 }
 
 fn cases(file: &str) -> Vec<Case> {
@@ -87,7 +81,7 @@ fn decoded(case: &Case) -> Value {
         object["metadata"]["uid"] = uid.clone();
     }
     if object["metadata"]["uid"].is_null() {
-        object["metadata"]["uid"] = json!("00000000-0000-0000-0000-000000000000");
+        object["metadata"]["uid"] = json!("00000000-0000-0000-0000-000000000001");
     }
     with_canonical_amounts(&mut object);
     without_nulls(object)
@@ -145,8 +139,14 @@ fn pruned(value: &Value) -> Value {
                 .iter()
                 .map(|(name, value)| (name.clone(), pruned(value)));
             let kept = members.filter(|(name, value)| {
-                let is_empty = value.as_object().is_some_and(Map::is_empty) || value.is_null();
-                !is_empty && name != "managedFields"
+                let is_empty = match value {
+                    Value::Null => true,
+                    Value::String(text) => text.is_empty(),
+                    Value::Array(elements) => elements.is_empty(),
+                    Value::Object(members) => members.is_empty(),
+                    _ => false,
+                };
+                !is_empty && !matches!(name.as_str(), "managedFields" | "lastTransitionTime")
             });
             kept.collect::<Map<_, _>>().into()
         }
@@ -177,7 +177,7 @@ fn differences(file: &str) -> Vec<String> {
     for case in cases(file) {
         let told = format!("{} {}", case.method(), case.line["request"]["path"]);
         let note = case.line["request"]["note"].as_str().unwrap_or_default();
-        let key = case.stored_under();
+        let key = case.stored_under.clone();
         for difference in replay(&case, stored.get(&key)) {
             differences.push(format!("{told} {note}\n{difference}"));
         }
@@ -265,6 +265,7 @@ fn replay_change(case: &Case, before: &Value, status: i64) -> Vec<String> {
     next = without_nulls(next);
     with_canonical_amounts(&mut next);
     (case.rules.default)(&mut next);
+    (case.rules.adjust)(before, &mut next);
     let change = Change {
         before,
         next: &next,

@@ -4,7 +4,7 @@ use listwatch_api::name;
 use serde_json::Value;
 
 use super::claims;
-use crate::field::{Field, Quantity};
+use crate::field::{Check, Field, Quantity};
 
 mod projected;
 mod remote;
@@ -77,7 +77,7 @@ fn refuse_created_claim(volume: &Field<'_, '_>, volumes: &Field<'_, '_>, pod_nam
 }
 
 /// The order in which types of volumes are looked at, and so in which the second one is refused.
-const SOURCES: [(&str, fn(&Field<'_, '_>)); 28] = [
+const SOURCES: [(&str, Check); 28] = [
     ("hostPath", check_host_path),
     ("gitRepo", remote::check_git_repository),
     ("gcePersistentDisk", remote::check_gce_disk),
@@ -141,25 +141,27 @@ fn check_source(volume: &Field<'_, '_>, pod_name: &str) {
     }
 }
 
-fn check_one(volume: &Field<'_, '_>, kind: &str, rule: fn(&Field<'_, '_>), has_source: &mut bool) {
+fn check_one(volume: &Field<'_, '_>, kind: &str, rule: Check, has_source: &mut bool) {
     let Some(source) = volume.given(kind) else {
         return;
     };
+    // Kubernetes calls three of them otherwise in what it says.
     if *has_source {
-        source_under_its_other_name(volume, kind).forbidden(ONE_TYPE);
+        volume
+            .child(match kind {
+                "cephfs" => "cephFS",
+                "downwardAPI" => "downwarAPI",
+                kind => kind,
+            })
+            .forbidden(ONE_TYPE);
     } else {
         *has_source = true;
-        rule(&source);
+        let place = match kind {
+            "gcePersistentDisk" => volume.child("persistentDisk"),
+            _ => source,
+        };
+        rule(&place.with_value(source.value()));
     }
-}
-
-/// Kubernetes misspells two of them when it refuses them.
-fn source_under_its_other_name<'v, 's>(volume: &'s Field<'v, '_>, kind: &'s str) -> Field<'v, 's> {
-    volume.child(match kind {
-        "cephfs" => "cephFS",
-        "downwardAPI" => "downwarAPI",
-        kind => kind,
-    })
 }
 
 fn check_created_name(volume: &Field<'_, '_>, pod_name: &str) {

@@ -134,7 +134,8 @@ pub(in crate::workloads) fn check_host_process(spec: &Field<'_, '_>) {
         return;
     }
     if process_count != count {
-        let why = "If pod contains any hostProcess containers then all containers must be HostProcess containers";
+        let why = "If pod contains any hostProcess containers then all containers must be \
+                   HostProcess containers";
         spec.invalid_value("", why);
     }
     if !spec.child("hostNetwork").is_true() {

@@ -7,8 +7,6 @@ use crate::field::Field;
 
 /// Bytes that the name of a driver may have.
 const DRIVER_BYTES_MAX: usize = 63;
-/// Bytes that a volume's name and its portal may have together.
-const ISCSI_BYTES_MAX: usize = 64;
 
 pub(super) fn check_git_repository(source: &Field<'_, '_>) {
     source.child("repository").need();
@@ -16,22 +14,8 @@ pub(super) fn check_git_repository(source: &Field<'_, '_>) {
 }
 
 pub(super) fn check_gce_disk(disk: &Field<'_, '_>) {
-    need_under(disk, "persistentDisk", "pdName");
+    disk.child("pdName").need();
     check_partition(disk);
-}
-
-/// Kubernetes reports this member under another name of the volume.
-fn need_under(source: &Field<'_, '_>, other: &str, member: &str) {
-    if source.child(member).is_empty() {
-        source.report(|path| {
-            let path = path.to_string();
-            let volume = path.rsplit_once('.').map_or("", |(volume, _)| volume);
-            let path = listwatch_api::FieldPath::new(volume)
-                .child(other)
-                .child(member);
-            FieldError::required(&path, "")
-        });
-    }
 }
 
 pub(super) fn check_aws_disk(disk: &Field<'_, '_>) {
@@ -74,7 +58,6 @@ pub(super) fn check_iscsi(source: &Field<'_, '_>) {
     if let Some(initiator) = source.given("initiatorName") {
         check_iscsi_name(&initiator);
     }
-    let _ = ISCSI_BYTES_MAX;
 }
 
 fn check_iscsi_name(name: &Field<'_, '_>) {
