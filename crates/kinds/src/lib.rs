@@ -27,6 +27,7 @@ mod scaling;
 mod coordination;
 
 pub use rules::{Change, Rules};
+pub use workloads::running;
 
 /// The rules of a kind; `None` for one that takes whatever fits its shape.
 pub fn rules(group: &str, resource: &str) -> Option<&'static Rules> {

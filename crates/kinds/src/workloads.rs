@@ -22,6 +22,7 @@ mod pod_status;
 mod probes;
 mod replicas;
 mod resources;
+pub mod running;
 mod schedule;
 mod scheduling;
 mod security;

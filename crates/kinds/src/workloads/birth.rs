@@ -150,7 +150,7 @@ fn sum_of_requests(spec: &Value, resource: &str) -> Option<String> {
 }
 
 /// How sure a pod can be of what it asks for.
-fn quality(spec: &Value) -> &'static str {
+pub(super) fn quality(spec: &Value) -> &'static str {
     if spec["resources"].is_object() {
         return quality_of(&spec["resources"]);
     }

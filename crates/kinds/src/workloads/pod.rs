@@ -34,7 +34,7 @@ pub(super) fn check_new(pod: &Value) -> Vec<FieldError> {
     })
 }
 
-fn check_pod(pod: &Field<'_, '_>) {
+pub(super) fn check_pod(pod: &Field<'_, '_>) {
     let (metadata, spec) = (pod.child("metadata"), pod.child("spec"));
     check_pod_annotations(&metadata.child("annotations"), spec.value());
     check_pod_spec(&spec, metadata.value(), Place::Pod);
@@ -202,7 +202,8 @@ fn keep_node_affinity(kept: &mut Value, before: &Value) {
     }
 }
 
-fn take(target: &mut Value, source: &Value, member: &str) {
+/// Gives a member the value that it has in `source`, or none.
+pub(super) fn take(target: &mut Value, source: &Value, member: &str) {
     let Some(members) = target.as_object_mut() else {
         return;
     };
@@ -212,14 +213,32 @@ fn take(target: &mut Value, source: &Value, member: &str) {
     };
 }
 
+/// Members that are maps, of which an empty one is none.
+const MAPS: [&str; 8] = [
+    "limits",
+    "requests",
+    "overhead",
+    "nodeSelector",
+    "matchLabels",
+    "options",
+    "volumeAttributes",
+    "annotations",
+];
+
+fn is_empty(map: &Value) -> bool {
+    map.as_object().is_none_or(Map::is_empty) && (map.is_null() || map.is_object())
+}
+
 /// Whether two values mean the same: absent and empty are not told apart.
-fn is_same(one: &Value, other: &Value) -> bool {
+pub(super) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
             let keys = one.keys().chain(other.keys());
             keys.into_iter().all(|key| {
-                let null = &Value::Null;
-                is_same(one.get(key).unwrap_or(null), other.get(key).unwrap_or(null))
+                let [one, other] = [one, other].map(|side| side.get(key).unwrap_or(&Value::Null));
+                let are_empty_maps =
+                    MAPS.contains(&key.as_str()) && is_empty(one) && is_empty(other);
+                are_empty_maps || is_same(one, other)
             })
         }
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() => one

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{check_key_to_path, need_all};
 use crate::field::{Field, LabelValues, check_label_selector};
 use crate::workloads::env::{check_field_reference, check_resource_reference};
+use crate::workloads::shown;
 
 const TOKEN_SECONDS_MIN: i64 = 600;
 const TOKEN_SECONDS_MAX: i64 = 1 << 32;
@@ -152,7 +153,10 @@ fn check_token<'v>(volume: &Field<'v, '_>, token: &Field<'v, '_>, _: &mut Paths<
 fn check_trust_bundle<'v>(volume: &Field<'v, '_>, bundle: &Field<'v, '_>, paths: &mut Paths<'v>) {
     let (name, signer) = (bundle.child("name"), bundle.child("signerName"));
     match (name.is_set(), signer.is_set()) {
-        (true, true) => bundle.invalid("only one of name and signerName may be used"),
+        (true, true) => {
+            let shown = shown::compact(bundle.value(), "ClusterTrustBundleProjection");
+            bundle.invalid_value(shown, "only one of name and signerName may be used");
+        }
         (true, false) => {
             name.need_because("must be a valid object name");
             for problem in name::check_dns_subdomain(name.text()) {

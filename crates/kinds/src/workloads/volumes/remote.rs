@@ -56,7 +56,8 @@ pub(super) fn check_iscsi(source: &Field<'_, '_>) {
         source.child("secretRef").required("");
     }
     if let Some(initiator) = source.given("initiatorName") {
-        check_iscsi_name(&initiator);
+        let place = source.child("initiatorname");
+        check_iscsi_name(&place.with_value(initiator.value()));
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn tell(volumes: &Field<'_, '_>) {
                 "" => word.to_owned(),
                 name => format!("{word} {}", go_text::quote(text(source, name))),
             };
-            tell_files(&volume, &described, files(source, ""));
+            tell_files(&volume, &described, &files(source, ""));
         }
         tell_projected(&volume);
     }
@@ -74,34 +74,43 @@ fn tell_projected(volume: &Field<'_, '_>) {
             );
             continue;
         }
-        for (kind, word) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
-            let name = go_text::quote(text(&source[kind], "name"));
-            all.extend(files(&source[kind], &format!("{word} {name}")));
-        }
-        all.extend(files(&source["downwardAPI"], "DownwardAPI"));
-        if let Some(path) = source["serviceAccountToken"]["path"].as_str() {
-            all.push(File {
-                path: path.trim_end_matches('/'),
-                source: "ServiceAccountToken".to_owned(),
-            });
+        for file in files_of(source) {
+            tell_file(volume, "Projected", &file, &all);
+            all.push(file);
         }
     }
-    tell_files(volume, "Projected", all);
 }
 
-fn tell_files(volume: &Field<'_, '_>, described: &str, files: Vec<File<'_>>) {
+fn files_of(source: &Value) -> Vec<File<'_>> {
+    let mut all = Vec::new();
+    for (kind, word) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
+        let name = go_text::quote(text(&source[kind], "name"));
+        all.extend(files(&source[kind], &format!("{word} {name}")));
+    }
+    all.extend(files(&source["downwardAPI"], "DownwardAPI"));
+    if let Some(path) = source["serviceAccountToken"]["path"].as_str() {
+        all.push(File {
+            path: path.trim_end_matches('/'),
+            source: "ServiceAccountToken".to_owned(),
+        });
+    }
+    all
+}
+
+fn tell_files(volume: &Field<'_, '_>, described: &str, files: &[File<'_>]) {
     for (index, file) in files.iter().enumerate() {
-        for other in files[..index]
-            .iter()
-            .filter(|other| file.is_in_the_way_of(other))
-        {
-            let name = go_text::quote(volume.child("name").text());
-            let both = format!("{} with {}", file.shown(), other.shown());
-            say(
-                volume,
-                format!("volume {name} ({described}): overlapping paths: {both}"),
-            );
-        }
+        tell_file(volume, described, file, &files[..index]);
+    }
+}
+
+fn tell_file(volume: &Field<'_, '_>, described: &str, file: &File<'_>, others: &[File<'_>]) {
+    for other in others.iter().filter(|other| file.is_in_the_way_of(other)) {
+        let name = go_text::quote(volume.child("name").text());
+        let both = format!("{} with {}", file.shown(), other.shown());
+        say(
+            volume,
+            format!("volume {name} ({described}): overlapping paths: {both}"),
+        );
     }
 }
 

@@ -174,7 +174,7 @@ async fn whole_numbers_stay_exact_and_others_are_refused() {
     let server = start_server().await;
     let pod = |seconds: &str| {
         format!(
-            r#"{{"metadata":{{"name":"p"}},"spec":{{"activeDeadlineSeconds":{seconds},
+            r#"{{"metadata":{{"name":"p"}},"spec":{{"terminationGracePeriodSeconds":{seconds},
                "containers":[{{"name":"c","image":"i"}}]}}}}"#
         )
     };
@@ -197,12 +197,12 @@ async fn whole_numbers_stay_exact_and_others_are_refused() {
     assert!(
         created
             .text()
-            .contains("\"activeDeadlineSeconds\":9007199254740993")
+            .contains("\"terminationGracePeriodSeconds\":9007199254740993")
     );
     let read = server.get(&format!("{PODS}/p")).await;
     assert!(
         read.text()
-            .contains("\"activeDeadlineSeconds\":9007199254740993")
+            .contains("\"terminationGracePeriodSeconds\":9007199254740993")
     );
 }
 

@@ -69,8 +69,9 @@ async fn pods_move_between_watches_of_nodes_and_phases() {
     server.post(PODS, &pod).await.created();
     pending.shows(&["ADDED p"]).await;
 
-    let bound = json!({"spec": {"nodeName": "node-1"}});
-    server.merge(&format!("{PODS}/p"), &bound).await.ok();
+    let binding = json!({"metadata": {"name": "p"}, "target": {"name": "node-1"}});
+    let bound = server.post(&format!("{PODS}/p/binding"), &binding).await;
+    bound.created();
     on_node.shows(&["ADDED p"]).await;
     pending.shows(&["MODIFIED p"]).await;
 
@@ -180,8 +181,10 @@ async fn a_field_that_is_left_out_has_the_value_that_this_means() {
     let server = start_server().await;
     let template = json!({
         "metadata": {"labels": {"a": "b"}},
-        "spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
     });
+    let mut ending = template.clone();
+    ending["spec"]["restartPolicy"] = json!("Never");
     let default = "/api/v1/namespaces/default";
     let jobs = "/apis/batch/v1/namespaces/default/jobs";
     for (path, object) in [
@@ -202,7 +205,7 @@ async fn a_field_that_is_left_out_has_the_value_that_this_means() {
         ),
         (
             jobs.to_owned(),
-            json!({"metadata": {"name": "x"}, "spec": {"template": template}}),
+            json!({"metadata": {"name": "x"}, "spec": {"template": ending}}),
         ),
         (
             format!("{default}/events"),
