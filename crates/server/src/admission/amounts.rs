@@ -22,15 +22,22 @@ pub(super) fn amounts(stated: &Value) -> Amounts {
     read.collect()
 }
 
-/// An amount of a resource as people write it: memory and storage by powers of 1024.
+/// An amount of a resource as people write it.
 pub(super) fn written(name: &str, amount: Quantity) -> String {
+    written_milli(name, amount.milli())
+}
+
+/// So many thousandths of a resource as people write them: memory and storage by powers of 1024.
+pub(super) fn written_milli(name: &str, milli: i128) -> String {
     let is_binary = ["memory", "storage", "hugepages"]
         .iter()
         .any(|word| name.contains(word));
-    let text = match amount.whole() {
-        Some(whole) if is_binary && whole % 1024 == 0 => format!("{}Ki", whole / 1024),
-        Some(whole) => whole.to_string(),
-        None => format!("{}m", amount.milli()),
+    let text = match (milli % 1_000, milli / 1_000) {
+        (0, whole) if is_binary && whole % 1_024 == 0 && whole != 0 => {
+            format!("{}Ki", whole / 1_024)
+        }
+        (0, whole) => whole.to_string(),
+        _ => format!("{milli}m"),
     };
     canonical(&text).unwrap_or(text)
 }

@@ -10,8 +10,9 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
-    chain::{Chain, Matched},
+    chain::{Chain, Interceptor, Matched},
     matching::Subject,
+    policies::Policy,
     request::Asked,
     webhooks::Webhook,
 };
@@ -24,14 +25,19 @@ use crate::{
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// The kinds that say who is to be asked.
-const KINDS: [&str; 2] = [
+const KINDS: [&str; 6] = [
     "mutatingwebhookconfigurations",
     "validatingwebhookconfigurations",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
 ];
 
 /// Everybody who is to be asked about writes.
 pub(crate) struct Interceptors {
     sources: [KindCache; KINDS.len()],
+    quotas: KindCache,
     compiled: ArcSwap<Compiled>,
     compiling: Mutex<()>,
 }
@@ -40,8 +46,8 @@ pub(crate) struct Interceptors {
 struct Compiled {
     /// How many changes of each kind are in it.
     changes: [u64; KINDS.len()],
-    mutating: Vec<Arc<Webhook>>,
-    validating: Vec<Arc<Webhook>>,
+    mutating: Vec<Interceptor>,
+    validating: Vec<Interceptor>,
 }
 
 /// Whether writes to this kind change who is asked.
@@ -51,17 +57,23 @@ pub(crate) fn configures(definition: &Definition) -> bool {
 
 impl Interceptors {
     pub(crate) fn new(registry: &Registry, caches: &WatchCaches) -> Self {
-        let sources = KINDS.map(|resource| {
-            let definition = registry.find(GROUP, "v1", resource);
+        let cache = |group: &str, resource: &str| {
+            let definition = registry.find(group, "v1", resource);
             let definition = definition.expect("what configures admission is built in");
             let cache = caches.kind(&definition.storage_prefix);
             cache.expect("every stored kind has a cache")
-        });
+        };
         Self {
-            sources,
+            sources: KINDS.map(|resource| cache(GROUP, resource)),
+            quotas: cache("", "resourcequotas"),
             compiled: ArcSwap::default(),
             compiling: Mutex::new(()),
         }
+    }
+
+    /// The quotas of all namespaces.
+    pub(super) fn quotas(&self) -> &KindCache {
+        &self.quotas
     }
 
     /// Those who are to be asked about a request; `None` if nobody is.
@@ -102,20 +114,39 @@ impl Interceptors {
     fn compile(&self) -> Compiled {
         // Counted first: what comes in between is found again by the next look.
         let changes = self.changes();
-        let [mutating, validating] = [0, 1].map(|place| {
-            let configurations = objects(&self.sources[place]);
-            let webhooks = configurations.iter().flat_map(|configuration| {
-                let listed = configuration["webhooks"].as_array();
-                listed.into_iter().flatten().map(Webhook::read)
-            });
-            webhooks.collect()
-        });
+        let [
+            webhooks_that_change,
+            webhooks,
+            changing,
+            changing_bindings,
+            policies,
+            bindings,
+        ] = std::array::from_fn(|place| objects(&self.sources[place]));
+        let mutating = read_policies(&changing, &changing_bindings);
+        let validating = read_policies(&policies, &bindings);
         Compiled {
             changes,
-            mutating,
-            validating,
+            mutating: mutating
+                .chain(read_webhooks(&webhooks_that_change))
+                .collect(),
+            validating: validating.chain(read_webhooks(&webhooks)).collect(),
         }
     }
+}
+
+fn read_webhooks(configurations: &[Value]) -> impl Iterator<Item = Interceptor> {
+    let listed = configurations.iter().flat_map(|configuration| {
+        let listed = configuration["webhooks"].as_array();
+        listed.into_iter().flatten()
+    });
+    listed.map(|webhook| Interceptor::Webhook(Webhook::read(webhook)))
+}
+
+/// The policies that are in force anywhere.
+fn read_policies(policies: &[Value], bindings: &[Value]) -> impl Iterator<Item = Interceptor> {
+    let read = policies.iter().map(|policy| Policy::read(policy, bindings));
+    let bound = read.filter(|policy| !policy.bindings.is_empty());
+    bound.map(Interceptor::Policy)
 }
 
 impl Compiled {
@@ -134,7 +165,7 @@ fn objects(cache: &KindCache) -> Vec<Value> {
         .collect()
 }
 
-fn matched(webhooks: &[Arc<Webhook>], asked: &Asked<'_>) -> Vec<Matched> {
+fn matched(interceptors: &[Interceptor], asked: &Asked<'_>) -> Vec<Matched> {
     let definition = &asked.request.definition;
     let subject = Subject {
         definition,
@@ -144,11 +175,11 @@ fn matched(webhooks: &[Arc<Webhook>], asked: &Asked<'_>) -> Vec<Matched> {
     };
     let served = asked.server.registry.versions(definition);
     let versions = || served.iter().map(|version| &**version);
-    let found = webhooks.iter().filter_map(|webhook| {
-        let version = webhook.constraints.version(subject, versions())?;
+    let found = interceptors.iter().filter_map(|interceptor| {
+        let version = interceptor.constraints().version(subject, versions())?;
         let version = served.iter().find(|one| std::ptr::eq(&***one, version));
         Some(Matched {
-            webhook: Arc::clone(webhook),
+            interceptor: interceptor.clone(),
             version: Arc::clone(version.unwrap_or(definition)),
         })
     });

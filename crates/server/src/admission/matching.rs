@@ -89,9 +89,18 @@ impl Constraints {
         }
     }
 
-    /// Whether it names no resource, which for a binding means those of its policy.
-    pub(super) fn names_no_resource(&self) -> bool {
-        self.rules.is_empty()
+    /// Whether a request is among those that a binding of a policy names; one that names none is
+    /// for all of them.
+    pub(super) fn includes<'a>(
+        &self,
+        subject: Subject<'a>,
+        versions: impl Iterator<Item = &'a Definition> + Clone,
+    ) -> bool {
+        let is_excluded = self
+            .matches_any(&self.excluded, subject, versions.clone())
+            .is_some();
+        let is_named = || self.matches_any(&self.rules, subject, versions).is_some();
+        !is_excluded && (self.rules.is_empty() || is_named())
     }
 
     /// The version in which the interceptor wants to see the object; `None` if it does not care

@@ -6,6 +6,7 @@ use listwatch_api::{FieldError, FieldPath};
 use listwatch_kinds::{Change, Rules};
 use serde_json::{Value, json};
 
+use super::{check_expressions, configures};
 use crate::{
     commit::{metadata_mut, metadata_text},
     custom,
@@ -41,7 +42,9 @@ pub(crate) fn begin_life(definition: &Definition, object: &mut Value) {
 
 /// What is wrong with a new object beyond its metadata.
 pub(crate) fn judge_new(definition: &Definition, object: &Value) -> Vec<FieldError> {
-    rules_of(definition).map_or_else(Vec::new, |rules| (rules.check_new)(object))
+    let mut errors = rules_of(definition).map_or_else(Vec::new, |rules| (rules.check_new)(object));
+    errors.extend(check_expressions(definition, object));
+    errors
 }
 
 /// Which rules a change has to keep.
@@ -62,6 +65,11 @@ pub(crate) fn judge_change(
     change: Change<'_>,
 ) -> Vec<FieldError> {
     match (rules_of(definition), what) {
+        (rules, ChangeOf::Object) if configures(definition) => {
+            let mut errors = rules.map_or_else(Vec::new, |rules| (rules.check_change)(change));
+            errors.extend(check_expressions(definition, change.next));
+            errors
+        }
         (Some(rules), ChangeOf::Object) => (rules.check_change)(change),
         (Some(rules), ChangeOf::Status) => (rules.check_status)(change),
         _ => Vec::new(),

@@ -49,6 +49,15 @@ pub(super) enum OnFailure {
     Ignore,
 }
 
+impl Reinvocation {
+    pub(super) fn read(policy: &Value) -> Self {
+        match policy.as_str() {
+            Some("IfNeeded") => Self::IfNeeded,
+            _ => Self::Never,
+        }
+    }
+}
+
 impl OnFailure {
     pub(super) fn read(policy: &Value) -> Self {
         match policy.as_str() {
@@ -93,10 +102,7 @@ impl Webhook {
             name: webhook["name"].as_str().unwrap_or_default().to_owned(),
             constraints: Constraints::of_webhook(webhook),
             conditions: super::conditions::Conditions::compile(&webhook["matchConditions"]),
-            reinvocation: match webhook["reinvocationPolicy"].as_str() {
-                Some("IfNeeded") => Reinvocation::IfNeeded,
-                _ => Reinvocation::Never,
-            },
+            reinvocation: Reinvocation::read(&webhook["reinvocationPolicy"]),
             target: Target::read(&webhook["clientConfig"]),
             on_failure: OnFailure::read(&webhook["failurePolicy"]),
             timeout: seconds.map_or(TIMEOUT_DEFAULT, Duration::from_secs),

@@ -77,7 +77,7 @@ impl Stored {
 
 impl Current {
     /// What the cache has under a key.
-    pub(super) fn cached(cache: &KindCache, key: &Key) -> Option<Self> {
+    pub(crate) fn cached(cache: &KindCache, key: &Key) -> Option<Self> {
         Self::new(&*cache.cached(key)?).ok()
     }
 

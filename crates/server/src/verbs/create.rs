@@ -240,7 +240,7 @@ impl Place<'_> {
                 return Err(Status::already_exists(request.group_resource(), name));
             }
             // Whoever is tried once only needs no copy.
-            let tried = match admission::allocates(&request.definition) {
+            let tried = match self.writer.writes_alongside() {
                 true => draft.clone(),
                 false => std::mem::take(&mut draft),
             };
@@ -253,6 +253,7 @@ impl Place<'_> {
                 Settled::Done(changed) => {
                     self.told.append(&mut self.writer.warnings);
                     server.take_effect(&request.definition).await?;
+                    self.writer.observe(&changed).await;
                     return Ok(changed);
                 }
                 Settled::Again => {}

@@ -1,6 +1,6 @@
 //! DELETE: an object goes, or is marked, and its finalizers and grace period decide when.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -9,12 +9,12 @@ use listwatch_api::{
     GroupKind, GroupResource, Status, StatusDetails,
     write_options::{DeleteOptions, DryRun, Preconditions, Propagation, PropagationPolicy},
 };
-use listwatch_store::Revision;
+use listwatch_store::{Key, Revision};
 use serde_json::{Value, json};
 
 use super::{part::Part, submitted, writer::removal};
 use crate::{
-    admission::{self, Asked, Operation},
+    admission::{self, Accounting, Asked, Operation},
     commit::{
         Changed, Current, Deletion, Next, Outcome, Proposal, Settled, Stored, decide_deletion,
         metadata_text,
@@ -68,20 +68,48 @@ pub(crate) async fn remove(
     let destination = server.destination(request, name, options.dry_run.into())?;
     let now = server.settings.clock.now();
     let mut writing = server.committer.begin(&destination).await?;
+    let mut taken = BTreeSet::new();
     loop {
         let proposal = decide(request, name, writing.stored(), (options, now));
         let proposal = match (proposal, writing.stored()) {
             (Ok(proposal), Stored::Object(current)) => {
-                let admitted = admit(server, (request, name), current, options).await;
-                admitted.map(|()| proposal)
+                match admit(server, (request, name), current, options).await {
+                    Ok(()) => release(server, (request, &taken), current, proposal).await,
+                    Err(refusal) => Err(refusal),
+                }
             }
             (proposal, _) => proposal,
         };
-        if let Settled::Done(changed) = writing.settle(None, proposal).await? {
-            server.take_effect(&request.definition).await?;
-            return Ok(changed);
+        match writing.settle(None, proposal).await? {
+            Settled::Done(changed) => {
+                server.take_effect(&request.definition).await?;
+                return Ok(changed);
+            }
+            Settled::Again => {}
+            Settled::Elsewhere(key) => drop(taken.insert(key)),
         }
     }
+}
+
+/// Takes what goes out of the usage of its namespace.
+async fn release(
+    server: &Server,
+    (request, taken): (&ResourceRequest, &BTreeSet<Key>),
+    current: &Current,
+    mut proposal: Proposal,
+) -> Result<Proposal, Status> {
+    let accounting = Accounting {
+        server,
+        request,
+        part: Part::Main,
+        taken,
+    };
+    if matches!(proposal.next, Next::Remove(_)) && accounting.is_needed() {
+        let last = current.whole();
+        let released = accounting.account(Some(&last), None).await?;
+        proposal.alongside.extend(released);
+    }
+    Ok(proposal)
 }
 
 /// Asks everybody who is to be asked about the end of an object.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{create, part::Part};
 use crate::{
-    admission::{self, Allocation, Asked, Chain, Operation, Surroundings},
+    admission::{self, Accounting, Allocation, Asked, Chain, Operation, Surroundings},
     commit::{
         Changed, Current, Destination, Next, Owners, Proposal, SCANNED, Settled, Stored, Trust,
         carry_over, deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut,
@@ -112,10 +112,26 @@ impl<'a> Writer<'a> {
             match writing.settle(home.as_ref(), proposal).await? {
                 Settled::Done(changed) => {
                     self.server.take_effect(&self.request.definition).await?;
+                    self.observe(&changed).await;
                     return Ok(changed);
                 }
                 Settled::Again => {}
                 Settled::Elsewhere(key) => drop(self.taken.insert(key)),
+            }
+        }
+    }
+
+    /// Lets a quota that was written be counted.
+    pub(super) async fn observe(&self, changed: &Changed) {
+        let Self {
+            server, request, ..
+        } = self;
+        let is_meant = self.part == Part::Main && self.options.dry_run == DryRun::Off;
+        if is_meant && admission::is_quota(&request.definition) {
+            let object = changed.parse();
+            let is_known = object["status"]["hard"] == object["spec"]["hard"];
+            if let Some(name) = metadata_text(&object, "name").filter(|_| !is_known) {
+                admission::observe_quota(server, request, name).await;
             }
         }
     }
@@ -158,7 +174,7 @@ impl<'a> Writer<'a> {
     /// Lets a new object begin its life, and checks it.
     pub(super) async fn settle_draft(&mut self, mut draft: Draft) -> Result<Proposal, Status> {
         let definition = &self.request.definition;
-        let alongside = self.allocate(None, &mut draft.object).await?;
+        let mut alongside = self.allocate(None, &mut draft.object).await?;
         create::begin(self.server, self.request, &mut draft.object);
         create::check(self.request, &draft.object)?;
         let told = admission::warnings(definition, &draft.object);
@@ -169,8 +185,23 @@ impl<'a> Writer<'a> {
             chain.validate(Some(&whole), None).await?;
             self.warnings.append(&mut chain.warnings);
         }
+        alongside.extend(self.accounting().account(None, Some(&draft.object)).await?);
         let next = Next::Put(draft);
         Ok(Proposal { next, alongside })
+    }
+
+    /// Whether something else may have to be written with a new object.
+    pub(super) fn writes_alongside(&self) -> bool {
+        admission::allocates(&self.request.definition) || self.accounting().is_needed()
+    }
+
+    fn accounting(&self) -> Accounting<'_> {
+        Accounting {
+            server: self.server,
+            request: self.request,
+            part: self.part,
+            taken: &self.taken,
+        }
     }
 
     fn surroundings(&self, operation: Operation) -> Surroundings<'a> {
@@ -285,11 +316,23 @@ impl<'a> Writer<'a> {
             managed_fields,
             untouched: before.untouched,
         };
-        if !is_complete {
-            let next = Next::Put(draft);
-            return Ok(Proposal { next, alongside });
+        let accounting = self.accounting();
+        if is_complete {
+            let mut proposal = removal(definition, current, draft);
+            if accounting.is_needed() {
+                let last = current.whole();
+                proposal
+                    .alongside
+                    .extend(accounting.account(Some(&last), None).await?);
+            }
+            return Ok(proposal);
         }
-        Ok(removal(definition, current, draft))
+        if differs(definition, &before.object, &draft.object) && accounting.is_needed() {
+            let states = (Some(&before.object), Some(&draft.object));
+            alongside.extend(accounting.account(states.0, states.1).await?);
+        }
+        let next = Next::Put(draft);
+        Ok(Proposal { next, alongside })
     }
 
     /// Whether a change may have to do with what only the cluster can give.

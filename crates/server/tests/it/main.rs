@@ -31,6 +31,8 @@ mod services;
 mod pod_actions;
 mod surroundings;
 mod webhooks;
+mod policies;
+mod quotas;
 mod losing_the_store;
 mod bad_input;
 mod custom_kinds;
