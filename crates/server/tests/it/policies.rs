@@ -115,7 +115,9 @@ async fn parameters_and_namespaces_decide_what_is_refused() {
     server.has_settled().await;
     let spec = json!({
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
-        "matchConditions": [{"name": "not-limits", "expression": "object.metadata.name != 'limits'"}],
+        "matchConditions": [
+            {"name": "not-limits", "expression": "object.metadata.name != 'limits'"},
+        ],
         "validations": [{
             "expression": "size(object.data) <= int(params.data.most) && \
                            namespaceObject.metadata.name == request.namespace",
