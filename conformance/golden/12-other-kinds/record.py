@@ -12,6 +12,15 @@ import copy, json, pathlib, ssl, sys, urllib.request
 BASE, TOKEN = sys.argv[1], sys.argv[2]
 CONTEXT = ssl._create_unverified_context()
 STORED, LINES, NUMBER = {}, [], [0]
+# A request for a certificate, made for this file; nobody has its key.
+REQUEST = (
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIS01ISUNBUUF3RURFT01Bd0dBMVVFQXd3RmEybH"
+    "VaSE13V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQgpCd05DQUFRYzJrakJyTzBMa2tzSkxYWjU3VXBCeUJTSnJs"
+    "bjZsUmI2QWFoR3JDWCtZVnJrLzBDQmttaHBSMFdKCnJXVStnN2RJSHNTUDd4dHIxN3NSc1RJbnphbWJvQUF3Q2dZSU"
+    "tvWkl6ajBFQXdJRFNBQXdSUUlnWTNOaHJ5OTUKTnhCRlQzZUJwNmhqZEVMN1JlR1BGaVJiWjNDVnJYZlZDS1FDSVFE"
+    "OUd5Tm0vbmR2Y1FKVjVoZUErLy9qQ2pFcgpCU1ZwaHhLczVDUWRmcmFKYXc9PQotLS0tLUVORCBDRVJUSUZJQ0FURS"
+    "BSRVFVRVNULS0tLS0K"
+)
 
 
 def send(method, path, body=None):
@@ -477,6 +486,104 @@ def events():
     kind.set(name, "reportingController", "e")
 
 
+def classes():
+    kind = Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", False)
+    kind.bodies({}, {"value": 2000000000}, {"value": 1, "preemptionPolicy": "X"}, {"value": 1, "preemptionPolicy": "Never"})
+    kind.new("system-x", value=1)
+    name = kind.new(value=5)
+    kind.set(name, "value", 6)
+    kind.set(name, "preemptionPolicy", "Never")
+    kind.set(name, "description", "d")
+    kind = Kind("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", False)
+    kind.bodies({}, {"handler": "A_"}, {"handler": "h", "overhead": {"podFixed": {"x": "1"}}}, {"handler": "h", "overhead": {"podFixed": {"cpu": "-1"}}}, {"handler": "h", "overhead": {"podFixed": {"cpu": "1"}}}, {"handler": "h", "scheduling": {"nodeSelector": {"a b": "c"}}})
+    name = kind.new(handler="h")
+    kind.set(name, "handler", "i")
+
+
+def admission():
+    rule = {"operations": ["CREATE"], "apiGroups": ["nosuch.io"], "apiVersions": ["v1"], "resources": ["foos"]}
+    good = {"name": "a.b.c", "clientConfig": {"url": "https://127.0.0.1:1/x"}, "rules": [rule], "sideEffects": "None", "admissionReviewVersions": ["v1"]}
+
+    def service(**more):
+        return {**good, "clientConfig": {"service": {"name": "s", "namespace": "n", **more}}}
+    for kind in [Kind("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False), Kind("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", False)]:
+        for hook in [{}, good, {**good, "name": "a.b"}, {**good, "name": "A_.b.c"}, {**good, "clientConfig": {}}, {**good, "clientConfig": {"url": "https://a", "service": {"name": "s", "namespace": "n"}}}, {**good, "clientConfig": {"url": "http://a/b"}}, {**good, "clientConfig": {"url": "https://u:p@a/b?c=d#e"}}, {**good, "clientConfig": {"url": "https:///b"}},
+                     service(), service(port=0), service(port=70000), service(path="x"), service(path="//"), service(path="/a//b/C_/"), service(name="", namespace="x"), service(name="x", namespace=""), {**good, "failurePolicy": "X"}, {**good, "matchPolicy": "X"}, {**good, "sideEffects": "Some"}, {**good, "sideEffects": "X"}, {**good, "timeoutSeconds": 0}, {**good, "timeoutSeconds": 31},
+                     {**good, "namespaceSelector": {"matchLabels": {"a b": "c"}}, "objectSelector": {"matchExpressions": [{"key": "a", "operator": "X"}]}}, {**good, "admissionReviewVersions": []}, {**good, "admissionReviewVersions": ["v2", "v2", "A"]}, {**good, "matchConditions": [{"name": "", "expression": " "}]}, {**good, "matchConditions": [{"name": "a", "expression": "true"}, {"name": "a", "expression": "true"}, {"name": "a b", "expression": "true"}]},
+                     {**good, "rules": [{}]}, {**good, "rules": [{**rule, "operations": ["*", "CREATE", "X"], "apiGroups": ["*", "a"], "apiVersions": ["*", "a", ""], "scope": "X"}]}, {**good, "rules": [{**rule, "resources": ["*/*", "a"]}]}, {**good, "rules": [{**rule, "resources": ["*", "a"]}]}, {**good, "rules": [{**rule, "resources": ["a/*", "a/b", "*/c", "d/c", ""]}]}]:
+            kind.new(webhooks=[hook])
+        kind.new(webhooks=[good, good])
+        if kind.kind.startswith("Mutating"):
+            kind.new(webhooks=[{**good, "reinvocationPolicy": "X"}])
+        name = kind.new(webhooks=[good])
+        kind.set(name, "webhooks.0.sideEffects", "Some")
+        kind.set(name, "webhooks.0.timeoutSeconds", 5)
+    match = {"resourceRules": [rule]}
+    kind = Kind("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", False)
+    good = {"matchConstraints": match, "validations": [{"expression": "true"}]}
+    kind.specs({}, good, {**good, "failurePolicy": "X"}, {**good, "paramKind": {}}, {**good, "paramKind": {"apiVersion": "a/b/c", "kind": "A_"}}, {**good, "paramKind": {"apiVersion": "A_/B", "kind": "K"}}, {**good, "paramKind": {"apiVersion": "a.b/v1", "kind": "K"}}, {**good, "matchConstraints": {}}, {**good, "matchConstraints": {"resourceRules": [{**rule, "resourceNames": ["a/b", "c", "c"]}], "matchPolicy": "X", "namespaceSelector": {"matchLabels": {"a b": "c"}}}},
+               {**good, "matchConditions": [{"name": "", "expression": ""}]}, {**good, "variables": [{"name": "", "expression": ""}, {"name": "a-b", "expression": "1"}, {"name": "for", "expression": "1"}]}, {"matchConstraints": match}, {**good, "validations": [{"expression": " ", "message": " ", "messageExpression": " ", "reason": "X"}, {"expression": "true", "message": "a\nb"}]},
+               {**good, "auditAnnotations": [{"key": "a b", "valueExpression": ""}, {"key": "a", "valueExpression": "'x'"}, {"key": "a", "valueExpression": "'x'"}]})
+    name = kind.new(spec=good)
+    kind.set(name, "spec.failurePolicy", "Ignore")
+    kind.set(name, "spec.validations", [])
+    kind = Kind("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", False)
+    good = {"policyName": "kinds-nosuch", "validationActions": ["Deny"]}
+    kind.specs({}, good, {**good, "policyName": "A_"}, {**good, "validationActions": ["Deny", "Warn", "Warn", "X"]}, {**good, "paramRef": {}}, {**good, "paramRef": {"name": "a/b", "selector": {"matchLabels": {"a b": "c"}}, "parameterNotFoundAction": "X"}}, {**good, "paramRef": {"name": "a", "parameterNotFoundAction": "Deny"}}, {**good, "matchResources": {"resourceRules": [{}], "matchPolicy": "X"}})
+    kind = Kind("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", False)
+    apply = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}
+    good = {"matchConstraints": match, "mutations": [apply], "reinvocationPolicy": "Never"}
+    kind.specs({}, good, {**good, "mutations": [{}]}, {**good, "mutations": [{"patchType": "X"}]}, {**good, "mutations": [{"patchType": "JSONPatch"}]}, {**good, "mutations": [{**apply, "jsonPatch": {"expression": "[]"}}]}, {**good, "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": ""}}]}, {**good, "reinvocationPolicy": "X"}, {**good, "matchConstraints": {"resourceRules": [{**rule, "operations": ["DELETE"]}]}})
+    kind = Kind("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", False)
+    kind.specs({}, {"policyName": "kinds-nosuch"}, {"policyName": "A_"}, {"policyName": "p", "matchResources": {"resourceRules": [{**rule, "operations": ["DELETE"]}]}})
+
+
+def flows():
+    kind = Kind("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration", "prioritylevelconfigurations", False)
+    queue = {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}}
+
+    def queuing(**more):
+        return {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": more}}}
+    kind.specs({}, {"type": "X"}, {"type": "Limited"}, {"type": "Exempt"}, {"type": "Limited", "limited": {}}, {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}, {"type": "Limited", "limited": {"limitResponse": {"type": "Reject", "queuing": {}}}}, {"type": "Limited", "limited": {"limitResponse": {"type": "Queue"}}}, {"type": "Limited", "limited": {"limitResponse": {"type": "X"}, "nominalConcurrencyShares": -1, "lendablePercent": 101, "borrowingLimitPercent": -1}},
+               queue, {**queue, "exempt": {}}, queuing(queues=-1, handSize=-1, queueLengthLimit=-1), queuing(queues=4, handSize=8), queuing(queues=100000000), queuing(queues=1024, handSize=8))
+    name = kind.new(spec=queue)
+    kind.set(name, "spec.limited.lendablePercent", -1)
+    kind.set(name, "spec.limited.lendablePercent", 10)
+    kind = Kind("flowcontrol.apiserver.k8s.io/v1", "FlowSchema", "flowschemas", False)
+    resource = {"verbs": ["get"], "apiGroups": ["nosuch.io"], "resources": ["foos"], "namespaces": ["*"]}
+    user = {"kind": "User", "user": {"name": "kinds-nobody"}}
+    level = {"priorityLevelConfiguration": {"name": "kinds-nosuch"}}
+
+    def rules(**more):
+        return {**level, "rules": [{"subjects": [user], "resourceRules": [resource], **more}]}
+    kind.specs({}, level, {**level, "matchingPrecedence": -1}, {**level, "matchingPrecedence": 20000}, {**level, "matchingPrecedence": 1}, {**level, "distinguisherMethod": {"type": "X"}}, {**level, "distinguisherMethod": {"type": "ByUser"}}, {"priorityLevelConfiguration": {"name": "A_"}}, rules(), rules(subjects=[]), rules(resourceRules=[]),
+               rules(subjects=[{"kind": "X"}, {"kind": "User"}, {"kind": "Group", "group": {"name": ""}, "user": {"name": "x"}}, {"kind": "ServiceAccount", "serviceAccount": {"name": "A_", "namespace": ""}, "group": {"name": "g"}}]), rules(resourceRules=[{}]), rules(resourceRules=[{**resource, "verbs": ["*", "get"], "apiGroups": ["*", "a"], "resources": ["*", "b"], "namespaces": ["*", "c"]}]),
+               rules(resourceRules=[{**resource, "verbs": ["x"], "namespaces": ["A_"]}]), rules(nonResourceRules=[{}]), rules(nonResourceRules=[{"verbs": ["get"], "nonResourceURLs": ["", "x", "/a b", "/a//b", "/*/a", "/a/*", "/"]}]), rules(nonResourceRules=[{"verbs": ["get"], "nonResourceURLs": ["*", "/a"]}]))
+
+
+def registration():
+    kind = Kind("apiregistration.k8s.io/v1", "APIService", "apiservices", False)
+    good = {"group": "kinds.example.com", "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 10}
+    target = {"service": {"name": "s", "namespace": "kinds"}}
+    for spec in [{}, {**good, "groupPriorityMinimum": 0}, {**good, "groupPriorityMinimum": 30000, "versionPriority": 2000}, {**good, "caBundle": "YQ=="}, {**good, "insecureSkipTLSVerify": True}, {**good, "service": {}}, {**good, **target, "insecureSkipTLSVerify": True, "caBundle": "YQ=="}, {**good, "service": {"name": "s", "namespace": "n", "port": 70000}}]:
+        kind.new("v1.kinds.example.com", spec=spec)
+    kind.new("wrong", spec=good)
+    kind.new("v2.", spec={**good, "group": "", "version": "v2"})
+    kind.new("A_.A_", spec={**good, "group": "A_", "version": "A_"})
+    kind.new("v2.kinds.example.com", spec={**good, **target, "version": "v2", "insecureSkipTLSVerify": True})
+    kind.set("v2.kinds.example.com", "spec.versionPriority", 0)
+
+
+def certificates():
+    kind = Kind("certificates.k8s.io/v1", "CertificateSigningRequest", "certificatesigningrequests", False)
+    kind.specs({}, {"request": "YQ==", "usages": ["x", "any", "any"], "signerName": "a"}, {"request": "YQ==", "usages": ["any"], "signerName": "a/b/c"}, {"request": "YQ==", "usages": ["any"], "signerName": "A_.b/C_"}, {"request": "YQ==", "usages": ["any"], "signerName": "a/b"}, {"request": "YQ==", "usages": ["any"], "signerName": "kubernetes.io/legacy-unknown", "expirationSeconds": 1})
+    name = kind.new(spec={"request": REQUEST, "usages": ["client auth"], "signerName": "kinds.example.com/s"})
+    approved = {"type": "Approved", "status": "True", "reason": "r"}
+    kind.set(name, "spec.signerName", "other.example.com/s")
+    kind.set(name, "status.conditions", [approved], "/status")
+    kind.set(name, "status.conditions", [{"type": "Failed", "status": "False"}], "/status")
+
+
 def clean():
     for key in sorted(STORED, reverse=True):
         send("PATCH", key, {"metadata": {"finalizers": None}})
@@ -488,7 +595,7 @@ def clean():
 
 send("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kinds"}})
 PARTS = [configuration, services, endpoints, volumes, storage, networking, access, quotas, scaling,
-         coordination, cluster, events]
+         coordination, cluster, events, classes, admission, flows, registration, certificates]
 try:
     for part in PARTS:
         NUMBER[0] = 0

@@ -25,6 +25,12 @@ mod ingress;
 mod network;
 mod scaling;
 mod coordination;
+mod scheduling;
+mod admission;
+pub mod certificates;
+mod flow;
+mod registration;
+mod devices;
 
 pub use rules::{Change, Rules};
 pub use workloads::running;
@@ -38,6 +44,7 @@ pub fn rules(group: &str, resource: &str) -> Option<&'static Rules> {
         "rbac.authorization.k8s.io" => access(resource),
         "networking.k8s.io" => networking(resource),
         "storage.k8s.io" => storage(resource),
+        "admissionregistration.k8s.io" => admission(resource),
         _ => others(group, resource),
     }
 }
@@ -114,6 +121,18 @@ fn storage(resource: &str) -> Option<&'static Rules> {
     })
 }
 
+fn admission(resource: &str) -> Option<&'static Rules> {
+    Some(match resource {
+        "validatingwebhookconfigurations" => &admission::VALIDATING_WEBHOOKS,
+        "mutatingwebhookconfigurations" => &admission::MUTATING_WEBHOOKS,
+        "validatingadmissionpolicies" => &admission::policies::VALIDATING_POLICIES,
+        "mutatingadmissionpolicies" => &admission::policies::MUTATING_POLICIES,
+        "validatingadmissionpolicybindings" => &admission::policies::VALIDATING_BINDINGS,
+        "mutatingadmissionpolicybindings" => &admission::policies::MUTATING_BINDINGS,
+        _ => return None,
+    })
+}
+
 fn others(group: &str, resource: &str) -> Option<&'static Rules> {
     Some(match (group, resource) {
         ("events.k8s.io", "events") => &cluster::NEW_EVENTS,
@@ -122,6 +141,16 @@ fn others(group: &str, resource: &str) -> Option<&'static Rules> {
         ("policy", "poddisruptionbudgets") => &scaling::DISRUPTION_BUDGETS,
         ("coordination.k8s.io", "leases") => &coordination::LEASES,
         ("coordination.k8s.io", "leasecandidates") => &coordination::LEASE_CANDIDATES,
+        ("scheduling.k8s.io", "priorityclasses") => &scheduling::PRIORITY_CLASSES,
+        ("node.k8s.io", "runtimeclasses") => &scheduling::RUNTIME_CLASSES,
+        ("certificates.k8s.io", "certificatesigningrequests") => &certificates::SIGNING_REQUESTS,
+        ("flowcontrol.apiserver.k8s.io", "flowschemas") => &flow::FLOW_SCHEMAS,
+        ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations") => &flow::PRIORITY_LEVELS,
+        ("apiregistration.k8s.io", "apiservices") => &registration::API_SERVICES,
+        ("storagemigration.k8s.io", "storageversionmigrations") => &registration::MIGRATIONS,
+        ("resource.k8s.io", "resourceclaims") => &devices::CLAIMS,
+        ("resource.k8s.io", "resourceclaimtemplates") => &devices::CLAIM_TEMPLATES,
+        ("resource.k8s.io", "resourceslices") => &devices::SLICES,
         _ => return None,
     })
 }
