@@ -26,6 +26,8 @@ pub(crate) use plugins::{Surroundings, select};
 pub(crate) use policies::check_expressions;
 pub(crate) use quota::{Accounting, is_quota, observe as observe_quota};
 pub(crate) use request::{Asked, GROUPS, USER};
-pub(crate) use rules::{ChangeOf, apply_defaults, begin_life, judge_change, judge_new, warnings};
+pub(crate) use rules::{
+    ChangeOf, adjust, apply_defaults, begin_life, judge_change, judge_new, warnings,
+};
 pub use services::AddressRange;
 pub(crate) use services::{Allocation, address_object, concerns as allocates};

@@ -300,6 +300,9 @@ impl<'a> Writer<'a> {
             alongside = self.allocate(Some(&before.object), &mut next).await?;
             carry_over(definition, &before.object, &mut next);
         }
+        if is_touched && self.part == Part::Main {
+            admission::adjust(definition, &before.object, &mut next);
+        }
         self.check(&before.object, &next)?;
         if is_touched && self.part == Part::Main {
             self.surroundings(Operation::Update).check(&next)?;
