@@ -5,18 +5,15 @@
 //! made them, and nothing leaks.
 
 mod claims;
-mod fields;
 
 use std::collections::BTreeSet;
 
-use listwatch_api::{FieldError, FieldPath, GroupKind, Status};
+use listwatch_api::{FieldError, GroupKind, Status};
+use listwatch_kinds::service::allocation::{self, Choice, NodePortWish};
 use listwatch_store::{Key, Operation};
 use serde_json::{Value, json};
 
-use self::{
-    claims::{Claim, Pool},
-    fields::{Type, families, ports, type_of},
-};
+use self::claims::{Claim, Pool};
 use crate::{
     commit::{Persistence, metadata_text},
     registry::Definition,
@@ -55,11 +52,7 @@ impl Allocation<'_> {
         service: &mut Value,
     ) -> Result<Vec<Operation>, Status> {
         let pool = Pool::open(self).await?;
-        match before {
-            None => fields::normalize_new(service),
-            Some(before) => fields::normalize_change(before, service),
-        }
-        match fill(&pool, before, service) {
+        match fill(&pool, before.unwrap_or(&Value::Null), service) {
             Ok(()) => Ok(self.operations(before, service)),
             Err(Refusal::Exhausted(why)) => Err(Status::internal(&why)),
             Err(Refusal::Invalid(errors)) => {
@@ -91,120 +84,90 @@ enum Refusal {
     Exhausted(String),
 }
 
-fn fill(pool: &Pool<'_>, before: Option<&Value>, service: &mut Value) -> Result<(), Refusal> {
-    let kind = type_of(service);
-    if kind != Type::ExternalName {
-        families(pool.range.family(), service).map_err(Refusal::Invalid)?;
-        fill_addresses(pool, before, service)?;
+/// Gives a service what it asks for; `before` is null for a new one.
+fn fill(pool: &Pool<'_>, before: &Value, service: &mut Value) -> Result<(), Refusal> {
+    let families = [pool.range.family()];
+    allocation::settle(service, before, &families).map_err(Refusal::Invalid)?;
+    let wish = allocation::wish(service, before);
+    for wanted in &wish.addresses {
+        let address = choose_address(pool, service, &wanted.choice)?;
+        allocation::grant_address(service, wanted, &address);
     }
-    if matches!(kind, Type::NodePort | Type::LoadBalancer) {
-        fill_ports(pool, before, service)?;
+    let mut chosen = BTreeSet::new();
+    for wanted in &wish.node_ports {
+        let port = choose_port(pool, &chosen, wanted)?;
+        chosen.insert(port);
+        allocation::grant_node_port(service, wanted, port);
     }
-    if fields::needs_health_check(service) {
-        fill_health_check(pool, before, service)?;
+    if let Some(choice) = wish.health_port {
+        let held = allocation::node_ports(service).into_iter().collect();
+        let port = choose_health_port(pool, &held, &choice)?;
+        service["spec"]["healthCheckNodePort"] = json!(port);
     }
     Ok(())
 }
 
-fn fill_addresses(
+fn choose_address(
     pool: &Pool<'_>,
-    before: Option<&Value>,
-    service: &mut Value,
-) -> Result<(), Refusal> {
-    let stated: Vec<String> = fields::texts(&service["spec"]["clusterIPs"]);
-    if stated.first().is_some_and(|first| first == "None") {
-        return Ok(());
-    }
-    let held = before.map(claims::held_by).unwrap_or_default();
-    let name = metadata_text(service, "name").unwrap_or_default();
-    match stated.first() {
-        Some(address) => {
-            let claim = Claim::Address(address.clone());
-            if address.parse::<std::net::IpAddr>().is_err() || held.contains(&claim) {
-                return Ok(());
-            }
+    service: &Value,
+    choice: &Choice<String>,
+) -> Result<String, Refusal> {
+    match choice {
+        Choice::This(address) => {
             let refused = pool.refuse_address(address);
             refused.map_err(|why| {
-                let field = FieldPath::new("spec").child("clusterIPs");
-                let detail = format!("failed to allocate IP {address}: {why}");
-                let stated = json!(stated);
-                Refusal::Invalid(vec![FieldError::invalid(&field, &stated, &detail)])
-            })
-        }
-        None => {
-            let address = pool.free_address().ok_or_else(|| {
-                let why = "range is full";
-                Refusal::Exhausted(format!(
-                    "failed to allocate a serviceIP for Service {name:?}: {why}"
-                ))
+                Refusal::Invalid(vec![allocation::refuse_address(service, address, &why)])
             })?;
-            service["spec"]["clusterIP"] = json!(address);
-            service["spec"]["clusterIPs"] = json!([address]);
-            Ok(())
+            Ok(address.clone())
         }
-    }
-}
-
-fn fill_ports(pool: &Pool<'_>, before: Option<&Value>, service: &mut Value) -> Result<(), Refusal> {
-    let held = before.map(claims::held_by).unwrap_or_default();
-    let allocates = fields::allocates_ports(service);
-    let mut chosen = BTreeSet::new();
-    for place in 0..ports(service).len() {
-        let port = &ports(service)[place];
-        let number = port["port"].as_i64().unwrap_or_default();
-        let same_number = |other: &&Value| other["port"].as_i64() == Some(number);
-        let stated = fields::node_port(port).or_else(|| {
-            let mut others = ports(service).iter().filter(same_number);
-            others.find_map(fields::node_port)
-        });
-        let node_port = match stated {
-            Some(stated) => {
-                let is_held = held.contains(&Claim::Port(stated)) || chosen.contains(&stated);
-                let refused = match is_held {
-                    true => Ok(()),
-                    false => pool.refuse_port(stated),
-                };
-                refused.map_err(|why| {
-                    let field = FieldPath::new("spec").child("ports").index(place);
-                    let field = field.child("nodePort");
-                    Refusal::Invalid(vec![FieldError::invalid(&field, stated, &why)])
-                })?;
-                stated
-            }
-            None if !allocates => continue,
-            None => pool.free_port(&chosen).ok_or_else(|| {
-                Refusal::Exhausted("failed to allocate a nodePort: range is full".to_owned())
-            })?,
-        };
-        chosen.insert(node_port);
-        service["spec"]["ports"][place]["nodePort"] = json!(node_port);
-    }
-    Ok(())
-}
-
-fn fill_health_check(
-    pool: &Pool<'_>,
-    before: Option<&Value>,
-    service: &mut Value,
-) -> Result<(), Refusal> {
-    let held = before.map(claims::held_by).unwrap_or_default();
-    let chosen: BTreeSet<i64> = ports(service)
-        .iter()
-        .filter_map(fields::node_port)
-        .collect();
-    match fields::health_check_port(service) {
-        Some(stated) if held.contains(&Claim::Port(stated)) => Ok(()),
-        Some(stated) => pool.refuse_port(stated).map_err(|why| {
-            let what = "failed to allocate requested HealthCheck NodePort";
-            Refusal::Exhausted(format!("{what} {stated}: {why}"))
+        Choice::Any => pool.free_address().ok_or_else(|| {
+            let name = metadata_text(service, "name").unwrap_or_default();
+            Refusal::Exhausted(format!(
+                "failed to allocate a serviceIP for Service {name:?}: range is full"
+            ))
         }),
-        None => {
-            let port = pool.free_port(&chosen).ok_or_else(|| {
-                let what = "failed to allocate a HealthCheck NodePort";
-                Refusal::Exhausted(format!("{what} 0: range is full"))
+    }
+}
+
+fn choose_port(
+    pool: &Pool<'_>,
+    chosen: &BTreeSet<i64>,
+    wanted: &NodePortWish,
+) -> Result<i64, Refusal> {
+    match wanted.choice {
+        Choice::This(port) => {
+            let refused = match chosen.contains(&port) {
+                true => Err(allocation::PORT_TAKEN.to_owned()),
+                false => pool.refuse_port(port),
+            };
+            refused.map_err(|why| {
+                Refusal::Invalid(vec![allocation::refuse_node_port(wanted.index, port, &why)])
             })?;
-            service["spec"]["healthCheckNodePort"] = json!(port);
-            Ok(())
+            Ok(port)
         }
+        Choice::Any => pool.free_port(chosen).ok_or_else(|| {
+            Refusal::Exhausted("failed to allocate a nodePort: range is full".to_owned())
+        }),
+    }
+}
+
+fn choose_health_port(
+    pool: &Pool<'_>,
+    held: &BTreeSet<i64>,
+    choice: &Choice<i64>,
+) -> Result<i64, Refusal> {
+    match choice {
+        Choice::This(port) => {
+            let refused = pool.refuse_port(*port);
+            refused.map_err(|why| {
+                let what = "failed to allocate requested HealthCheck NodePort";
+                Refusal::Exhausted(format!("{what} {port}: {why}"))
+            })?;
+            Ok(*port)
+        }
+        Choice::Any => pool.free_port(held).ok_or_else(|| {
+            let what = "failed to allocate a HealthCheck NodePort";
+            Refusal::Exhausted(format!("{what} 0: range is full"))
+        }),
     }
 }

@@ -3,13 +3,11 @@
 use std::{collections::BTreeSet, fmt, net::Ipv4Addr, ops::RangeInclusive, str::FromStr};
 
 use listwatch_api::{Status, object};
+use listwatch_kinds::service::allocation::{self, Family};
 use listwatch_store::{Condition, Key, KeyRange, Operation, Write};
 use serde_json::{Value, json};
 
-use super::{
-    Allocation,
-    fields::{self, Type, type_of},
-};
+use super::Allocation;
 use crate::{
     commit::{Persistence, metadata_text, stamp_new},
     random::Random,
@@ -46,8 +44,8 @@ impl AddressRange {
         self.at(1)
     }
 
-    pub(super) fn family(self) -> &'static str {
-        "IPv4"
+    pub(super) fn family(self) -> Family {
+        Family::V4
     }
 
     /// How many addresses there are between that of the network and that of everybody.
@@ -174,21 +172,10 @@ fn addresses(registry: &Registry) -> std::sync::Arc<Definition> {
 
 /// What a service has that nobody else may have.
 pub(super) fn held_by(service: &Value) -> BTreeSet<Claim> {
-    let kind = type_of(service);
-    let mut held = BTreeSet::new();
-    if kind != Type::ExternalName {
-        let addresses = fields::texts(&service["spec"]["clusterIPs"]);
-        let real = addresses.into_iter().filter(|address| address != "None");
-        held.extend(real.map(Claim::Address));
-    }
-    if matches!(kind, Type::NodePort | Type::LoadBalancer) {
-        let ports = fields::ports(service).iter();
-        held.extend(ports.filter_map(fields::node_port).map(Claim::Port));
-    }
-    if fields::needs_health_check(service) {
-        held.extend(fields::health_check_port(service).map(Claim::Port));
-    }
-    held
+    let addresses =
+        allocation::addresses(service).map(|address| Claim::Address(address.to_owned()));
+    let ports = allocation::node_ports(service).into_iter().map(Claim::Port);
+    addresses.chain(ports).collect()
 }
 
 /// What there is to be had.
@@ -229,10 +216,10 @@ impl<'a> Pool<'a> {
             .parse()
             .is_ok_and(|address| self.range.contains(address));
         if !is_ours {
-            return Err("the provided network does not match the current range".to_owned());
+            return Err(allocation::ADDRESS_OUT_OF_RANGE.to_owned());
         }
         if self.taken.contains(&address_key(address)) {
-            return Err("provided IP is already allocated".to_owned());
+            return Err(allocation::ADDRESS_TAKEN.to_owned());
         }
         Ok(())
     }
@@ -271,13 +258,10 @@ impl<'a> Pool<'a> {
     pub(super) fn refuse_port(&self, port: i64) -> Result<(), String> {
         if !NODE_PORTS.contains(&port) {
             let (first, last) = (NODE_PORTS.start(), NODE_PORTS.end());
-            return Err(format!(
-                "provided port is not in the valid range. The range of valid ports is \
-                 {first}-{last}"
-            ));
+            return Err(allocation::port_out_of_range(&format!("{first}-{last}")));
         }
         if self.taken.contains(&Claim::Port(port).key()) {
-            return Err("provided port is already allocated".to_owned());
+            return Err(allocation::PORT_TAKEN.to_owned());
         }
         Ok(())
     }
