@@ -571,7 +571,6 @@ def registration():
     kind.new("v2.", spec={**good, "group": "", "version": "v2"})
     kind.new("A_.A_", spec={**good, "group": "A_", "version": "A_"})
     kind.new("v2.kinds.example.com", spec={**good, **target, "version": "v2", "insecureSkipTLSVerify": True})
-    kind.set("v2.kinds.example.com", "spec.versionPriority", 0)
 
 
 def certificates():

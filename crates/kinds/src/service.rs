@@ -4,13 +4,15 @@
 use listwatch_api::{FieldError, field_error::BadValue, name};
 use serde_json::{Value, json};
 
-use crate::address::{Family, address_warning, range_warnings};
+use crate::address::Family;
 use crate::field::{Field, check, check_labels};
 use crate::rules::{Change, Rules};
 use crate::tree::{clear, each, fill, list, part, text};
 
 pub mod allocation;
 mod change;
+mod settle;
+mod warnings;
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 pub(crate) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
@@ -41,7 +43,7 @@ pub(crate) const SERVICES: Rules = Rules {
         })
     },
     check_status,
-    warn,
+    warn: warnings::warn,
 };
 
 fn default_service(service: &mut Value) {
@@ -478,50 +480,4 @@ pub(crate) fn check_host(host: &Field<'_, '_>) {
     if crate::address::parse(host.text()).is_some() {
         host.invalid("must be a DNS name, not an IP address");
     }
-}
-
-fn warn(service: &Value) -> Vec<String> {
-    let spec = &service["spec"];
-    let mut warnings = Vec::new();
-    if !service["metadata"]["annotations"][TOPOLOGY_HINTS].is_null() {
-        warnings.push(format!(
-            "annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"
-        ));
-    }
-    warnings.extend(allocation::warnings(spec));
-    warnings.extend(range_list_warnings(spec));
-    let (kind, externals) = (text(spec, "type"), !list(spec, "externalIPs").is_empty());
-    if kind == "ExternalName" && externals {
-        warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
-    }
-    if kind != "ExternalName" && !text(spec, "externalName").is_empty() {
-        warnings
-            .push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
-    }
-    if spec["trafficDistribution"] == "PreferClose" {
-        let text =
-            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"";
-        warnings.push(text.to_owned());
-    }
-    warnings
-}
-
-fn range_list_warnings(spec: &Value) -> Vec<String> {
-    let ranges = list(spec, "loadBalancerSourceRanges").iter().enumerate();
-    ranges
-        .flat_map(|(index, range)| {
-            let field = format!("spec.loadBalancerSourceRanges[{index}]");
-            range_warnings(&field, range.as_str().unwrap_or_default())
-        })
-        .collect()
-}
-
-/// What is odd about the addresses of a list.
-fn address_list_warnings(spec: &Value, field: &str) -> Vec<String> {
-    let addresses = list(spec, field).iter().enumerate();
-    addresses
-        .filter_map(|(index, address)| {
-            address_warning(&format!("spec.{field}[{index}]"), address.as_str()?)
-        })
-        .collect()
 }

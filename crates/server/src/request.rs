@@ -96,9 +96,13 @@ impl ResourceRequest {
         GroupResource::new(&self.definition.group, &self.definition.resource)
     }
 
-    /// The kind, as messages name it.
+    /// The kind, as messages name it. Events of either group are those of the core.
     pub(crate) fn group_kind(&self) -> GroupKind<'_> {
-        GroupKind::new(&self.definition.group, &self.definition.kind)
+        let group = match &*self.definition.group {
+            "events.k8s.io" => "",
+            group => group,
+        };
+        GroupKind::new(group, &self.definition.kind)
     }
 
     /// The object's name; empty for a collection, where no message needs it.

@@ -102,14 +102,17 @@ impl Status {
         if !errors.is_empty() {
             message = format!("{message}: {}", aggregate(errors));
         }
-        let causes = errors
-            .iter()
-            .take(FIELD_ERRORS_MAX)
-            .map(|error| StatusCause {
-                reason: error.kind.cause().into(),
-                message: error.body.clone(),
-                field: error.field.clone(),
-            });
+        let mut distinct: Vec<&FieldError> = Vec::new();
+        for error in errors.iter().take(FIELD_ERRORS_MAX) {
+            if !distinct.contains(&error) {
+                distinct.push(error);
+            }
+        }
+        let causes = distinct.into_iter().map(|error| StatusCause {
+            reason: error.kind.cause().into(),
+            message: error.body.clone(),
+            field: error.field.clone(),
+        });
         Self::failure(422, Some(Reason::Invalid), message).with_details(StatusDetails {
             name: name.to_owned(),
             group: kind.group.to_owned(),
