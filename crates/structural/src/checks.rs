@@ -1,10 +1,12 @@
 //! What values must satisfy beside their type. Most schemas say little, and so take little.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::format::Format;
 use crate::node::Node;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Patterns};
 use crate::props::Props;
 
 /// What a value must satisfy beside its type.
@@ -40,7 +42,7 @@ pub(crate) struct Bound {
 #[derive(Debug)]
 pub(crate) struct TextChecks {
     pub(crate) length: Limits,
-    pub(crate) pattern: Option<Pattern>,
+    pub(crate) pattern: Option<Arc<Pattern>>,
 }
 
 /// How large lists and maps may be.
@@ -128,13 +130,14 @@ impl Checks {
     /// The checks that a schema states, if any. `below` compiles the schemas in it.
     pub(crate) fn compile<'a>(
         props: Props<'a>,
+        patterns: &Patterns<'a>,
         below: impl Fn(Props<'a>) -> Node,
     ) -> Option<Box<Self>> {
         let required = props.texts("required").into_iter();
         let checks = Self {
             format: Format::of(props),
             numbers: NumberChecks::read(props).map(Box::new),
-            texts: TextChecks::read(props).map(Box::new),
+            texts: TextChecks::read(props, patterns).map(Box::new),
             sizes: SizeChecks::read(props).map(Box::new),
             combined: CombinedChecks::compile(props, below).map(Box::new),
             allowed: props.list("enum").into(),
@@ -186,11 +189,11 @@ impl NumberChecks {
 }
 
 impl TextChecks {
-    fn read(props: Props<'_>) -> Option<Self> {
+    fn read<'a>(props: Props<'a>, patterns: &Patterns<'a>) -> Option<Self> {
         let pattern = props.text("pattern");
         let checks = Self {
             length: Limits::read(props, "minLength", "maxLength"),
-            pattern: (!pattern.is_empty()).then(|| Pattern::new(pattern)),
+            pattern: (!pattern.is_empty()).then(|| patterns.share(pattern)),
         };
         (!checks.length.is_none() || checks.pattern.is_some()).then_some(checks)
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::checks::Checks;
+use crate::pattern::Patterns;
 use crate::props::{Additional as Stated, Props};
 
 /// Schemas inside one another that are followed; what lies deeper says nothing.
@@ -137,14 +138,14 @@ pub(crate) struct Rule {
 impl Node {
     /// The schema that these props state.
     pub(crate) fn compile(props: Props<'_>) -> Self {
-        Self::compile_at(props, 0)
+        Self::compile_at(props, &Patterns::default(), 0)
     }
 
-    fn compile_at(props: Props<'_>, depth: usize) -> Self {
+    fn compile_at<'a>(props: Props<'a>, patterns: &Patterns<'a>, depth: usize) -> Self {
         if depth > SCHEMA_DEPTH_MAX {
             return Self::default();
         }
-        let below = |props| Self::compile_at(props, depth + 1);
+        let below = |props| Self::compile_at(props, patterns, depth + 1);
         let mut properties: Vec<(Box<str>, Self)> = props
             .properties()
             .map(|(name, schema)| (name.into(), below(schema)))
@@ -163,7 +164,7 @@ impl Node {
             items: props.each_item().map(|schema| Box::new(below(schema))),
             default: props.value("default").cloned().map(Box::new),
             list: list_type(props),
-            checks: Checks::compile(props, below),
+            checks: Checks::compile(props, patterns, below),
         };
         node.inherit_from_below();
         node

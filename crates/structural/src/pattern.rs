@@ -1,11 +1,14 @@
-//! Patterns of schemas: compiled when first needed, within bounds.
+//! Patterns of schemas: each compiled once, when first needed.
 
-use std::sync::OnceLock;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
-use regex::{Regex, RegexBuilder};
+use listwatch_cel::library::regex::compile;
+use regex::Regex;
 
-/// Bytes that one compiled pattern may take. A larger one counts as not compiling.
-const PATTERN_BYTES_MAX: usize = 2 << 20;
+/// Different patterns that one schema may have: compiling them all is what a definition costs.
+pub(crate) const PATTERNS_MAX: usize = 2_000;
 
 /// A regular expression that most objects never meet, and therefore compiles late.
 #[derive(Debug)]
@@ -15,7 +18,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    pub(crate) fn new(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         Self {
             text: text.into(),
             compiled: OnceLock::new(),
@@ -31,62 +34,63 @@ impl Pattern {
     }
 }
 
-/// Compiles a pattern, or says what is wrong with it.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
-    let built = RegexBuilder::new(pattern)
-        .size_limit(PATTERN_BYTES_MAX)
-        .build();
-    built.map_err(|error| match error {
-        regex::Error::Syntax(text) => syntax_problem(pattern, &text),
-        regex::Error::CompiledTooBig(_) => {
-            format!("error parsing regexp: expression too large: `{pattern}`")
-        }
-        other => format!("error parsing regexp: {other}"),
-    })
+/// The patterns of one schema, each there once however often it is stated.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns<'a>(RefCell<HashMap<&'a str, Arc<Pattern>>>);
+
+impl<'a> Patterns<'a> {
+    pub(crate) fn share(&self, text: &'a str) -> Arc<Pattern> {
+        let mut known = self.0.borrow_mut();
+        let pattern = known
+            .entry(text)
+            .or_insert_with(|| Arc::new(Pattern::new(text)));
+        Arc::clone(pattern)
+    }
 }
 
-/// What Go would say: what is wrong, and the part of the pattern that is.
-fn syntax_problem(pattern: &str, report: &str) -> String {
-    let last = report.lines().last().unwrap_or_default();
-    let problem = last.strip_prefix("error: ").unwrap_or(last);
-    let (start, end) = marked(report, pattern);
-    let part = pattern.get(start..end).unwrap_or(pattern);
-    let rest = pattern.get(start..).unwrap_or(pattern);
-    let (words, part) = match problem {
-        "unclosed character class" => ("missing closing ]", rest),
-        "unclosed group" => ("missing closing )", pattern),
-        "unopened group" => ("unexpected )", pattern),
-        "repetition operator missing expression" => {
-            ("missing argument to repetition operator", part)
+/// What is wrong with the patterns of a schema, each looked at once.
+#[derive(Debug, Default)]
+pub(crate) struct PatternChecks<'a>(HashMap<&'a str, Option<String>>);
+
+impl<'a> PatternChecks<'a> {
+    /// What is wrong with a pattern.
+    pub(crate) fn problem(&mut self, text: &'a str) -> Option<&str> {
+        if self.0.len() >= PATTERNS_MAX && !self.0.contains_key(text) {
+            return Some("the schema has too many different ones");
         }
-        "incomplete escape sequence, reached end of pattern prematurely" => {
-            ("trailing backslash at end of expression", "")
-        }
-        "invalid character class range, the start must be <= the end" => {
-            ("invalid character class range", part)
-        }
-        _ if problem.starts_with("look-around") || problem.starts_with("unrecognized flag") => {
-            ("invalid or unsupported Perl syntax", part)
-        }
-        _ if problem.starts_with("unrecognized escape") || problem.starts_with("backref") => {
-            ("invalid escape sequence", part)
-        }
-        _ => (problem, pattern),
-    };
-    format!("error parsing regexp: {words}: `{part}`")
+        let compiled = || compile(text).err();
+        self.0.entry(text).or_insert_with(compiled).as_deref()
+    }
 }
 
-/// The part of a pattern that the parser's report underlines; all of it if there is no such line.
-fn marked(report: &str, pattern: &str) -> (usize, usize) {
-    const INDENT: usize = 4;
-    let underline = report.lines().find(|line| {
-        let line = line.trim();
-        !line.is_empty() && line.bytes().all(|byte| byte == b'^')
-    });
-    let Some(underline) = underline.filter(|_| !pattern.contains('\n')) else {
-        return (0, pattern.len());
-    };
-    let first = underline.len() - underline.trim_start().len();
-    let start = first.saturating_sub(INDENT);
-    (start, start + underline.trim().len())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_is_stated_twice_is_there_once() {
+        let patterns = Patterns::default();
+        let (one, other) = (patterns.share("^a+$"), patterns.share("^a+$"));
+        assert!(Arc::ptr_eq(&one, &other));
+        assert_eq!(one.is_match("aa"), Ok(true));
+        assert_eq!(one.is_match("b"), Ok(false));
+    }
+
+    #[test]
+    fn classes_of_characters_are_those_of_go() {
+        let patterns = Patterns::default();
+        assert_eq!(patterns.share(r"^\d$").is_match("٣"), Ok(false));
+    }
+
+    #[test]
+    fn a_schema_may_have_only_so_many_patterns() {
+        let texts: Vec<String> = (0..=PATTERNS_MAX)
+            .map(|number| number.to_string())
+            .collect();
+        let mut checks = PatternChecks::default();
+        let problems = texts.iter().filter(|text| checks.problem(text).is_some());
+        assert_eq!(problems.count(), 1);
+        assert_eq!(checks.problem("7"), None);
+        assert!(PatternChecks::default().problem("[a-").is_some());
+    }
 }

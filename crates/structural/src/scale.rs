@@ -83,11 +83,11 @@ fn find<'a>(path: &str, object: &'a Value) -> Result<Option<&'a Value>, String> 
     let mut value = object;
     let mut walked = String::new();
     for name in path.split('.') {
+        walked.push('.');
+        walked.push_str(name);
         let Value::Object(members) = value else {
             return Err(wrong_type(&walked, value, "map[string]interface{}"));
         };
-        walked.push('.');
-        walked.push_str(name);
         match members.get(name) {
             None => return Ok(None),
             Some(found) => value = found,

@@ -5,7 +5,7 @@ use listwatch_api::{FieldError, FieldPath};
 use serde_json::Value;
 
 use crate::node::SCHEMA_DEPTH_MAX;
-use crate::pattern;
+use crate::pattern::PatternChecks;
 use crate::props::{Additional, Props};
 
 mod completeness;
@@ -23,6 +23,7 @@ pub(crate) fn violations(props: Props<'_>, path: &FieldPath) -> Vec<FieldError> 
     let mut invariants = Invariants {
         errors: Vec::new(),
         depth: 0,
+        patterns: PatternChecks::default(),
     };
     invariants.schema(props, Level::Root, path);
     let mut errors = invariants.errors;
@@ -31,12 +32,13 @@ pub(crate) fn violations(props: Props<'_>, path: &FieldPath) -> Vec<FieldError> 
     errors
 }
 
-struct Invariants {
+struct Invariants<'a> {
     errors: Vec<FieldError>,
     depth: usize,
+    patterns: PatternChecks<'a>,
 }
 
-impl Invariants {
+impl<'a> Invariants<'a> {
     fn required(&mut self, path: &FieldPath, why: &str) {
         self.errors.push(FieldError::required(path, why));
     }
@@ -49,7 +51,7 @@ impl Invariants {
         self.errors.push(FieldError::invalid(path, text, why));
     }
 
-    fn schema(&mut self, props: Props<'_>, level: Level, path: &FieldPath) {
+    fn schema(&mut self, props: Props<'a>, level: Level, path: &FieldPath) {
         if self.depth > SCHEMA_DEPTH_MAX {
             self.forbidden(path, "schemas must not be nested this deeply");
             return;
@@ -74,7 +76,7 @@ impl Invariants {
         self.depth -= 1;
     }
 
-    fn additional(&mut self, props: Props<'_>, level: Level, path: &FieldPath) {
+    fn additional(&mut self, props: Props<'a>, level: Level, path: &FieldPath) {
         let path = path.child("additionalProperties");
         let Some(additional) = props.additional() else {
             return;
@@ -91,7 +93,7 @@ impl Invariants {
         }
     }
 
-    fn extensions(&mut self, props: Props<'_>, path: &FieldPath) {
+    fn extensions(&mut self, props: Props<'a>, path: &FieldPath) {
         if !props.is_set(INT_OR_STRING) {
             return;
         }
@@ -104,7 +106,7 @@ impl Invariants {
         }
     }
 
-    fn type_of(&mut self, props: Props<'_>, level: Level, path: &FieldPath) {
+    fn type_of(&mut self, props: Props<'a>, level: Level, path: &FieldPath) {
         let path = path.child("type");
         let name = props.type_name();
         if props.is_set(EMBEDDED) && name != "object" {
@@ -127,7 +129,7 @@ impl Invariants {
     }
 
     /// What the fields that every resource has may look like.
-    fn resource(&mut self, props: Props<'_>, level: Level, path: &FieldPath) {
+    fn resource(&mut self, props: Props<'a>, level: Level, path: &FieldPath) {
         let is_resource = level == Level::Root || props.is_set(EMBEDDED);
         let properties = path.child("properties");
         for name in ["kind", "apiVersion"] {
@@ -158,7 +160,7 @@ impl Invariants {
         }
     }
 
-    fn values(&mut self, props: Props<'_>, skips: Skips, path: &FieldPath) {
+    fn values(&mut self, props: Props<'a>, skips: Skips, path: &FieldPath) {
         if skips != Skips::AnyOf {
             self.several(props, "anyOf", Skips::Nothing, path);
         }
@@ -173,7 +175,7 @@ impl Invariants {
         }
         let text = props.text("pattern");
         if !text.is_empty()
-            && let Err(problem) = pattern::compile(text)
+            && let Some(problem) = self.patterns.problem(text)
         {
             let why = format!("must be a valid regular expression, but isn't: {problem}");
             self.invalid(&path.child("pattern"), text, &why);
@@ -181,7 +183,7 @@ impl Invariants {
     }
 
     /// `first` is what the first of them skips.
-    fn several(&mut self, props: Props<'_>, name: &str, first: Skips, path: &FieldPath) {
+    fn several(&mut self, props: Props<'a>, name: &str, first: Skips, path: &FieldPath) {
         for (index, schema) in props.schemas(name).enumerate() {
             let skips = if index == 0 { first } else { Skips::Nothing };
             self.nested(schema, skips, &path.child(name).index(index));
@@ -189,7 +191,7 @@ impl Invariants {
     }
 
     /// A schema that may only restrict values.
-    fn nested(&mut self, props: Props<'_>, skips: Skips, path: &FieldPath) {
+    fn nested(&mut self, props: Props<'a>, skips: Skips, path: &FieldPath) {
         if self.depth > SCHEMA_DEPTH_MAX {
             self.forbidden(path, "schemas must not be nested this deeply");
             return;

@@ -154,6 +154,7 @@ def record_objects(server, cases, namespace):
                     step["warnings"] = warnings
                 line["steps"].append(step)
             line["changes"] = record_updates(server, case, path, base)
+            line["statuses"] = record_statuses(server, case, path, base)
             file.write(written(line) + "\n")
             forget(server, name)
 
@@ -183,6 +184,30 @@ def record_updates(server, case, path, base):
         changes.append({**change, "refusal": outcome(status, answer)})
         server.ask("DELETE", f"{path}/two")
     return changes
+
+
+def record_statuses(server, case, path, base):
+    """Writes one status, then another, of an object that has them apart."""
+    statuses = []
+    for change in case.get("statuses", []):
+        server.ask("DELETE", f"{path}/three")
+        body = {**base, "metadata": {"name": "three"}, **change["before"]}
+        for attempt in range(50):
+            status, live, _ = server.ask("POST", path, body)
+            if status == 201:
+                break
+            time.sleep(0.2)
+        assert status == 201, live
+        if "status" in change["before"]:
+            status, live, _ = server.ask("PUT", f"{path}/three/status", {**live, **change["before"]})
+            assert status == 200, live
+        version = live["metadata"]["resourceVersion"]
+        metadata = {"name": "three", "resourceVersion": version}
+        body = {**base, "metadata": metadata, **change["next"]}
+        status, answer, _ = server.ask("PUT", f"{path}/three/status?dryRun=All", body)
+        statuses.append({**change, "refusal": outcome(status, answer)})
+        server.ask("DELETE", f"{path}/three")
+    return statuses
 
 
 def swap(server, name, schema):
