@@ -79,3 +79,58 @@ impl<'a> Keys<'a> {
         keys.collect::<Option<Vec<_>>>().map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::props::Props;
+
+    fn is_unchanged(next: &Value, before: &Value) -> bool {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "map": {
+                    "type": "array",
+                    "x-kubernetes-list-type": "map",
+                    "x-kubernetes-list-map-keys": ["k"],
+                    "items": {
+                        "type": "object",
+                        "properties": {"k": {"type": "string"}, "v": {"type": "integer"}}
+                    }
+                },
+                "list": {"type": "array", "items": {"type": "string"}}
+            }
+        });
+        let node = &Node::compile(Props::of(&schema).expect("it is an object"));
+        Correlated { node, next, before }.is_unchanged()
+    }
+
+    #[test]
+    fn elements_with_keys_may_change_their_places() {
+        let before = json!({"map": [{"k": "a", "v": 1}, {"k": "b", "v": 2}]});
+        let next = json!({"map": [{"k": "b", "v": 2}, {"k": "a", "v": 1}]});
+        assert!(is_unchanged(&next, &before));
+        let next = json!({"map": [{"k": "b", "v": 1}, {"k": "a", "v": 2}]});
+        assert!(!is_unchanged(&next, &before));
+    }
+
+    #[test]
+    fn elements_without_keys_may_not() {
+        assert!(is_unchanged(
+            &json!({"list": ["a", "b"]}),
+            &json!({"list": ["a", "b"]})
+        ));
+        assert!(!is_unchanged(
+            &json!({"list": ["b", "a"]}),
+            &json!({"list": ["a", "b"]})
+        ));
+    }
+
+    #[test]
+    fn what_the_schema_does_not_know_is_never_the_same() {
+        let object = json!({"other": 1});
+        assert!(!is_unchanged(&object, &object));
+    }
+}

@@ -142,3 +142,53 @@ fn unescape(text: &str) -> Result<String, String> {
     }
     Ok(plain)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn lead(text: &str, brackets: Brackets) -> Result<String, String> {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "spec": {
+                    "type": "object",
+                    "properties": {
+                        "a.b": {"type": "string"},
+                        "labels": {"type": "object", "additionalProperties": {"type": "string"}}
+                    }
+                }
+            }
+        });
+        let props = Props::of(&schema).expect("it is an object");
+        let found = follow(text, props, brackets)?;
+        Ok(found.route.after(&FieldPath::root()).to_string())
+    }
+
+    #[test]
+    fn a_path_leads_through_fields_and_entries() {
+        let led = |text| lead(text, Brackets::Allowed);
+        assert_eq!(led(".spec"), Ok("spec".to_owned()));
+        assert_eq!(led(".spec['a.b']"), Ok("spec.a.b".to_owned()));
+        assert_eq!(led(".spec.labels.x"), Ok("spec.labels[x]".to_owned()));
+        assert_eq!(
+            led(r".spec.labels['x\'y']"),
+            Ok("spec.labels[x'y]".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_says_why() {
+        let led = |text| lead(text, Brackets::Allowed).expect_err("it leads nowhere");
+        assert_eq!(led("spec"), "expected [ or . but got: spec");
+        assert_eq!(led(".spec.c"), "does not refer to a valid field");
+        assert_eq!(led(".spec.labels.x.y"), "does not refer to a valid field");
+        assert_eq!(led("."), "unexpected end of JSON path");
+        assert_eq!(led(".spec[a]"), "expected single quoted string but got a");
+        assert_eq!(led(".spec['a.b'"), "unexpected end of JSON path");
+        let refused = lead(".spec['a.b']", Brackets::Refused);
+        assert_eq!(refused, Err("array notation is not allowed".to_owned()));
+    }
+}

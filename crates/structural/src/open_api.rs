@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::props::Props;
-use crate::structure::is_zero;
+use crate::structure::{self, is_zero};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
@@ -17,11 +17,12 @@ pub(crate) enum Edition {
 
 impl Edition {
     fn metadata(self) -> Value {
-        let place = match self {
-            Self::V2 => "#/definitions/",
-            Self::V3 => "#/components/schemas/",
-        };
-        json!({"$ref": format!("{place}{OBJECT_META}")})
+        match self {
+            Self::V2 => json!({"$ref": format!("#/definitions/{OBJECT_META}")}),
+            Self::V3 => {
+                json!({"allOf": [{"$ref": format!("#/components/schemas/{OBJECT_META}")}]})
+            }
+        }
     }
 }
 
@@ -46,8 +47,9 @@ fn preserves_unknown(props: Props<'_>) -> bool {
 }
 
 fn publish_below(schema: &mut Map<String, Value>, edition: Edition) {
-    if edition == Edition::V2 {
-        simplify(schema);
+    match edition {
+        Edition::V2 => simplify(schema),
+        Edition::V3 => spell_out(schema),
     }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         for (_, property) in properties.iter_mut() {
@@ -93,9 +95,26 @@ fn require(schema: &mut Map<String, Value>, name: &str) {
     }
 }
 
+/// Says in the words of the standard what a number or a text is.
+fn spell_out(schema: &mut Map<String, Value>) {
+    let props = Props(schema);
+    if !props.is_set("x-kubernetes-int-or-string") || structure::spells_out_int_or_string(props) {
+        return;
+    }
+    let either = json!([{"type": "integer"}, {"type": "string"}]);
+    if props.list("anyOf").is_empty() {
+        schema.insert("anyOf".to_owned(), either);
+        return;
+    }
+    let all = schema.entry("allOf").or_insert_with(|| json!([]));
+    if let Value::Array(all) = all {
+        all.insert(0, json!({"anyOf": either}));
+    }
+}
+
 /// Takes away what the second edition cannot say.
 fn simplify(schema: &mut Map<String, Value>) {
-    for name in ["allOf", "anyOf", "oneOf", "not"] {
+    for name in ["allOf", "anyOf", "oneOf", "not", "default"] {
         schema.remove(name);
     }
     forget_required_nullables(schema);

@@ -141,3 +141,53 @@ impl Walk {
         end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::props::Props;
+
+    fn pruned(schema: &Value, mut object: Value) -> (Value, Vec<String>) {
+        let node = Node::compile(Props::of(schema).expect("it is an object"));
+        let unknown = prune(&node, &mut object, Place::Resource);
+        (object, unknown)
+    }
+
+    #[test]
+    fn a_resource_keeps_what_every_resource_has() {
+        let schema = json!({"type": "object", "properties": {"e": {
+            "type": "object", "x-kubernetes-embedded-resource": true,
+            "properties": {"spec": {"type": "object"}}
+        }}});
+        let object = json!({"kind": "A", "e": {"kind": "B", "metadata": {"x": 1}, "data": 1}});
+        let (left, unknown) = pruned(&schema, object);
+        assert_eq!(
+            left,
+            json!({"kind": "A", "e": {"kind": "B", "metadata": {"x": 1}}})
+        );
+        assert_eq!(unknown, ["e.data"]);
+    }
+
+    #[test]
+    fn where_unknown_fields_are_kept_known_ones_are_still_looked_into() {
+        let schema = json!({"type": "object", "properties": {"f": {
+            "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {"known": {"type": "object", "properties": {"a": {"type": "string"}}}}
+        }}});
+        let object = json!({"f": {"other": {"b": 1}, "known": {"a": "x", "b": 1}}});
+        let (left, unknown) = pruned(&schema, object);
+        assert_eq!(left, json!({"f": {"other": {"b": 1}, "known": {"a": "x"}}}));
+        assert_eq!(unknown, ["f.known.b"]);
+    }
+
+    #[test]
+    fn further_properties_of_any_kind_keep_only_plain_values() {
+        let each = json!({"type": "object", "additionalProperties": true});
+        let schema = json!({"type": "object", "properties": {"m": each}});
+        let (left, unknown) = pruned(&schema, json!({"m": {"a": 1, "b": {"c": 1}}}));
+        assert_eq!(left, json!({"m": {"a": 1, "b": {}}}));
+        assert_eq!(unknown, ["m.b.c"]);
+    }
+}

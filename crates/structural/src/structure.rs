@@ -287,6 +287,11 @@ impl Skips {
     }
 }
 
+/// Whether a schema says itself, in the words of the standard, that it is a number or a text.
+pub(crate) fn spells_out_int_or_string(props: Props<'_>) -> bool {
+    Skips::of(props) != Skips::Nothing
+}
+
 /// Whether `anyOf` says exactly that the value is a number or a text.
 fn is_int_or_string(props: Props<'_>) -> bool {
     let is_only = |schema: &Value, name: &str| {

@@ -4,6 +4,7 @@
 //! give Kubernetes none.
 
 use listwatch_api::FieldError;
+use listwatch_api::field_set::Comparison;
 use listwatch_structural::{Structural, definition};
 use serde_json::{Value, json};
 
@@ -206,4 +207,37 @@ fn statuses_are_refused_for_the_same_reasons() {
         }
     }
     differences.none();
+}
+
+#[test]
+fn schemas_are_published_alike() {
+    for line in lines(include_str!("recorded/open_api.jsonl")) {
+        let schema = Structural::parse(&line["schema"]).expect("it was taken");
+        assert_eq!(schema.open_api_v3(), line["v3"], "in the third edition");
+        assert_eq!(schema.open_api_v2(), line["v2"], "in the second edition");
+    }
+}
+
+#[test]
+fn fields_of_new_objects_are_owned_alike() {
+    let mut compared = 0;
+    for line in lines(include_str!("recorded/objects.jsonl")) {
+        let schema = Structural::parse(&line["schema"]).expect("it was taken");
+        let types = schema.types("com.example.record.v1.Thing");
+        let type_id = types
+            .find("com.example.record.v1.Thing")
+            .expect("it is there");
+        for step in line["steps"].as_array().expect("steps are a list") {
+            let (got, fields) = (&step["got"], &step["fields"]);
+            if fields.is_null() {
+                continue;
+            }
+            compared += 1;
+            let comparison = Comparison::between(&types, type_id, &json!({}), got);
+            let owned = comparison.added.union(comparison.modified).to_fields_v1();
+            let owned: Value = serde_json::from_str(&owned).expect("it is JSON");
+            assert_eq!(owned, *fields, "{got}");
+        }
+    }
+    assert!(compared > 50, "{compared} objects were compared");
 }

@@ -279,3 +279,32 @@ fn selectable_fields(version: Props<'_>, part: &str) -> String {
         list(fields.map(|field| format!("{{\"JSONPath\":{}}}", text(field.text("jsonPath")))))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_is_shown_with_all_parts_of_its_structure() {
+        let stated = json!({
+            "type": "array", "maximum": 3.0, "items": {"type": "string"},
+            "additionalProperties": false, "x-kubernetes-list-type": "set"
+        });
+        let shown = schema(Props::of(&stated).expect("it is an object"));
+        let read: Value = serde_json::from_str(&shown).expect("it is JSON");
+        assert_eq!(
+            read.as_object().map(serde_json::Map::len),
+            Some(SCHEMA.len())
+        );
+        assert!(
+            shown.starts_with(r#"{"ID":"","Schema":"","Ref":null,"#),
+            "{shown}"
+        );
+        assert!(shown.contains(r#""Maximum":3,"#), "{shown}");
+        assert!(shown.contains(r#""JSONSchemas":null}"#), "{shown}");
+        let closed = r#""AdditionalProperties":{"Allows":false,"Schema":null}"#;
+        assert!(shown.contains(closed), "{shown}");
+    }
+}
