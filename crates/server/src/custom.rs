@@ -5,10 +5,12 @@
 //! definition here is answered when that has happened.
 
 mod cleanup;
+mod decode;
 mod follower;
 mod names;
 
 pub(crate) use cleanup::hold;
+pub(crate) use decode::decode;
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +18,10 @@ use http::HeaderMap;
 use listwatch_api::Status;
 use listwatch_kinds::Rules;
 use listwatch_store::Revision;
-use listwatch_structural::definition::{default_definition, note_storage_version};
+use listwatch_structural::definition::{
+    check_definition, check_definition_change, check_status, default_definition,
+    note_storage_version, warn_new,
+};
 use serde_json::Value;
 use tokio::{
     sync::{Notify, watch},
@@ -43,6 +48,10 @@ const MANAGER: &str = "listwatch";
 /// What is demanded of the definitions.
 pub(crate) const DEFINITION_RULES: Rules = Rules {
     default: complete,
+    check_new: check_definition,
+    check_change: |change| check_definition_change(change.next, change.before),
+    check_status: |change| check_status(change.next),
+    warn: warn_new,
     ..Rules::NONE
 };
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use listwatch_api::schema::{Schema, TypeId};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 mod conversion;
 mod custom;
@@ -202,6 +202,21 @@ impl Registry {
             Some(status) => drop(members.insert("status".to_owned(), status)),
             None => drop(members.remove("status")),
         }
+    }
+
+    /// The shape of the objects of a kind, built in or custom; `None` keeps anything.
+    pub fn shape_of<'a>(&'a self, definition: &'a Definition) -> Option<(&'a Schema, TypeId)> {
+        match &definition.custom {
+            None => definition.schema.map(|type_id| (&*self.schema, type_id)),
+            Some(custom) => custom.types(),
+        }
+    }
+
+    /// An object of a kind in which nothing is set, as Kubernetes writes it.
+    pub fn unset_object(&self, definition: &Definition) -> Map<String, Value> {
+        definition
+            .schema
+            .map_or_else(Map::new, |type_id| self.unset(type_id))
     }
 
     /// The shapes that the definitions' type ids refer to.

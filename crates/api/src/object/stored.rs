@@ -189,6 +189,14 @@ impl StoredObject {
         buffer.put_u8(b'}');
     }
 
+    /// Appends the object with the given header and without a resourceVersion.
+    pub fn append_unversioned(&self, header: &[u8], buffer: &mut impl BufMut) {
+        buffer.put_u8(b'{');
+        buffer.put_slice(header);
+        buffer.put_u8(b',');
+        buffer.put_slice(&self.value[usize::from(self.header_end)..]);
+    }
+
     /// How many bytes [`Self::append`] appends at the most, with a header of the stored length.
     pub fn appended_len(&self) -> usize {
         self.value.len() + r#","resourceVersion":"18446744073709551615""#.len()

@@ -4,6 +4,7 @@
 
 use listwatch_api::FieldError;
 use listwatch_kinds::{Change, Rules};
+use listwatch_structural::Structural;
 use serde_json::Value;
 
 use super::{check_expressions, configures};
@@ -22,6 +23,8 @@ pub(crate) fn rules_of(definition: &Definition) -> Option<&'static Rules> {
 pub(crate) fn apply_defaults(definition: &Definition, object: &mut Value) {
     if let Some(rules) = rules_of(definition) {
         (rules.default)(object);
+    } else if let Some(schema) = structural_of(definition) {
+        schema.default(object);
     }
 }
 
@@ -41,7 +44,11 @@ pub(crate) fn adjust(definition: &Definition, before: &Value, next: &mut Value) 
 
 /// What is wrong with a new object beyond its metadata.
 pub(crate) fn judge_new(definition: &Definition, object: &Value) -> Vec<FieldError> {
-    let mut errors = rules_of(definition).map_or_else(Vec::new, |rules| (rules.check_new)(object));
+    let mut errors = match (rules_of(definition), structural_of(definition)) {
+        (Some(rules), _) => (rules.check_new)(object),
+        (None, Some(schema)) => schema.validate(object),
+        (None, None) => Vec::new(),
+    };
     errors.extend(check_expressions(definition, object));
     errors
 }
@@ -71,8 +78,26 @@ pub(crate) fn judge_change(
         }
         (Some(rules), ChangeOf::Object) => (rules.check_change)(change),
         (Some(rules), ChangeOf::Status) => (rules.check_status)(change),
-        _ => Vec::new(),
+        (Some(_), ChangeOf::Little) => Vec::new(),
+        (None, what) => judge_custom_change(definition, what, change),
     }
+}
+
+fn judge_custom_change(
+    definition: &Definition,
+    what: ChangeOf,
+    Change { before, next }: Change<'_>,
+) -> Vec<FieldError> {
+    match (structural_of(definition), what) {
+        (None, _) => Vec::new(),
+        (Some(schema), ChangeOf::Status) => schema.validate_status_change(next, before),
+        (Some(schema), _) => schema.validate_change(next, before),
+    }
+}
+
+/// The schema of a custom kind.
+fn structural_of(definition: &Definition) -> Option<&Structural> {
+    definition.custom.as_ref()?.structural.as_ref()
 }
 
 /// What the writer of an object should hear though it is taken.

@@ -205,12 +205,9 @@ impl FieldTracker<'_> {
 
     /// What differs between two states, as a version of the kind shows them.
     fn compare(&self, definition: &Definition, earlier: Earlier<'_>, later: &Value) -> Comparison {
-        let Some(type_id) = definition.schema else {
-            return Comparison::default();
-        };
         let served = |object| self.served(definition.conversion, object);
         let earlier = match earlier {
-            Earlier::Nothing => Cow::Owned(Value::Object(self.registry.unset(type_id))),
+            Earlier::Nothing => Cow::Owned(Value::Object(self.registry.unset_object(definition))),
             Earlier::State(object) => served(object),
         };
         self.compare_served(definition, &earlier, &served(later))
@@ -222,10 +219,10 @@ impl FieldTracker<'_> {
         earlier: &Value,
         later: &Value,
     ) -> Comparison {
-        let Some(type_id) = definition.schema else {
+        let Some((schema, type_id)) = self.registry.shape_of(definition) else {
             return Comparison::default();
         };
-        Comparison::between(self.registry.schema(), type_id, earlier, later)
+        Comparison::between(schema, type_id, earlier, later)
             .without(&reach::out_of_reach(definition, self.subresource))
             .without_exactly(&NOBODYS)
     }
@@ -255,12 +252,27 @@ impl FieldTracker<'_> {
         if self.definition.api_version() == api_version {
             return Some(self.definition);
         }
+        if self.definition.custom.is_some() {
+            return self.custom_version(api_version);
+        }
         let definitions = self.registry.definitions().iter();
         let mut siblings =
             definitions.filter(|other| other.storage_prefix == self.definition.storage_prefix);
         siblings
             .find(|other| other.api_version() == api_version)
             .map(|found| &**found)
+    }
+
+    /// The versions of a custom kind hold the same fields, of which this one knows the shape.
+    fn custom_version(&self, api_version: &str) -> Option<&Definition> {
+        let Definition {
+            group, resource, ..
+        } = self.definition;
+        let kinds = self.registry.custom();
+        let mut versions = kinds.kind(group, resource)?.versions.iter();
+        versions
+            .any(|version| version.api_version() == api_version)
+            .then_some(self.definition)
     }
 }
 

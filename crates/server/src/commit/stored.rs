@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Changed, Outcome};
 use crate::{
-    registry::{Form, Unreadable},
+    registry::{CustomVersion, Form, Unreadable},
     watch_cache::{CachedObject, KindCache, UnreadableValue},
 };
 
@@ -98,6 +98,19 @@ impl Current {
                 reason: Unreadable::new(error.to_string()),
             }),
         }
+    }
+
+    /// The same as a write in a version of a custom kind begins with it: in the stored version, by
+    /// the rules of today; `None` if that is how it is stored.
+    pub(crate) fn begun(&self, custom: &CustomVersion) -> Option<Self> {
+        let canonical = custom.begun(&self.canonical, self.revision)?;
+        Some(Self {
+            key: self.key.clone(),
+            revision: self.revision,
+            outline: Outline::of(&canonical).ok()?,
+            canonical,
+            form: Form::Foreign,
+        })
     }
 
     /// Its identity and its metadata, without managedFields, as a tree.

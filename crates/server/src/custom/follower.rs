@@ -279,7 +279,8 @@ impl Follower {
         let group = text(&definition["spec"]["group"]);
         let resource = text(&definition["spec"]["names"]["plural"]);
         let earlier = kinds.kind(&group, &resource).cloned();
-        let kind = match CustomKind::read(definition, revision, earlier.as_deref()) {
+        let scale = server.registry.type_of("autoscaling/v1", "Scale");
+        let kind = match CustomKind::read(definition, revision, (earlier.as_deref(), scale)) {
             Ok(kind) => kind,
             Err(error) => {
                 tracing::warn!("{resource}.{group} is not served: {error}");

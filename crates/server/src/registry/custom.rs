@@ -3,11 +3,15 @@
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
-use listwatch_api::object::to_canonical;
+use listwatch_api::{
+    object::{StoredObject, to_canonical},
+    schema::{Schema, TypeId},
+};
 use listwatch_store::Revision;
+use listwatch_structural::Structural;
 use serde_json::Value;
 
 use super::{
@@ -53,6 +57,70 @@ pub struct CustomVersion {
     pub scale: Option<ScalePaths>,
     /// What whoever uses this version is told.
     pub warning: Option<Box<str>>,
+    /// What its objects are held against; `None` keeps anything.
+    pub structural: Option<Structural>,
+    /// The name of the type of its objects.
+    type_name: Box<str>,
+    /// Their types, made when the first object is written.
+    types: OnceLock<Option<(Schema, TypeId)>>,
+}
+
+impl CustomVersion {
+    /// The types of its objects.
+    pub fn types(&self) -> Option<(&Schema, TypeId)> {
+        let types = self.types.get_or_init(|| {
+            let types = self.structural.as_ref()?.types(&self.type_name);
+            let type_id = types.find(&self.type_name)?;
+            Some((types, type_id))
+        });
+        types.as_ref().map(|(types, type_id)| (types, *type_id))
+    }
+
+    /// Tells one state of this version from any other.
+    pub fn identity(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.type_name, self.fingerprint, self.since.get()).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// A stored object as this version shows it, but for its header: what newer rules take away
+    /// or fill in; `None` when that is nothing.
+    pub fn shown(&self, object: &StoredObject, written: Revision) -> Option<StoredObject> {
+        if written > self.since {
+            return None;
+        }
+        let structural = self.structural.as_ref()?;
+        let stored: Value = serde_json::from_slice(object.value()).ok()?;
+        let mut shown = stored.clone();
+        structural.prune(&mut shown);
+        structural.default(&mut shown);
+        (shown != stored).then(|| scanned(&shown))
+    }
+
+    /// A stored object as a write begins with it; `None` when that is as it is stored.
+    pub fn begun(&self, object: &StoredObject, written: Revision) -> Option<StoredObject> {
+        let shown = self.shown(object, written);
+        let object = shown.as_ref().unwrap_or(object);
+        let member = format!(r#""apiVersion":"{}","#, self.stored_as);
+        let head = &object.value()[..object.value().len().min(HEAD_BYTES_MAX)];
+        if head
+            .windows(member.len())
+            .any(|part| part == member.as_bytes())
+        {
+            return shown;
+        }
+        let mut value: Value = serde_json::from_slice(object.value()).ok()?;
+        value["apiVersion"] = (*self.stored_as).into();
+        Some(scanned(&value))
+    }
+}
+
+/// Bytes at the beginning of a stored object that hold its kind and its version.
+const HEAD_BYTES_MAX: usize = 512;
+
+fn scanned(object: &Value) -> StoredObject {
+    StoredObject::scan(to_canonical(object).into(), &[])
+        .expect("canonical bytes are what the scanner reads")
 }
 
 /// Whether a custom kind takes new objects.
@@ -185,7 +253,7 @@ impl CustomKind {
     pub fn read(
         definition: &Value,
         revision: Revision,
-        earlier: Option<&Self>,
+        (earlier, scale): (Option<&Self>, Option<TypeId>),
     ) -> Result<Self, MalformedDefinition> {
         let spec = &definition["spec"];
         let text = |value: &Value, what| {
@@ -206,6 +274,7 @@ impl CustomKind {
             stored_as: stored_as.clone().into(),
             revision,
             earlier,
+            scale,
         };
         let served = versions.iter().filter(|version| version["served"] == true);
         let mut served: Vec<Arc<Definition>> = served
@@ -245,6 +314,8 @@ struct Reader<'a> {
     stored_as: Box<str>,
     revision: Revision,
     earlier: Option<&'a CustomKind>,
+    /// The type of what a `scale` speaks.
+    scale: Option<TypeId>,
 }
 
 impl Reader<'_> {
@@ -264,7 +335,7 @@ impl Reader<'_> {
             categories: self.names("categories"),
             scope: self.scope(),
             verbs: VERBS.to_vec(),
-            subresources: subresources(&kind, parts),
+            subresources: subresources(&kind, parts, self.scale),
             selectable_fields: selectable_fields(version),
             field_refusal: FieldRefusal::Unsupported,
             persistence: Persistence::Stored,
@@ -304,6 +375,9 @@ impl Reader<'_> {
             printer_columns: version["additionalPrinterColumns"].clone(),
             scale: scale_paths(&version["subresources"]["scale"]),
             warning: self.warning(version, kind),
+            structural: structural(version),
+            type_name: format!("{}.{name}.{kind}", self.group).into(),
+            types: OnceLock::new(),
         }
     }
 
@@ -346,6 +420,18 @@ impl Reader<'_> {
     }
 }
 
+/// The schema of a version. Of one that is not structural everything is kept, as of the old ones
+/// that others may have stored.
+fn structural(version: &Value) -> Option<Structural> {
+    let schema = version.pointer("/schema/openAPIV3Schema")?;
+    let parsed = Structural::parse(schema).ok()?;
+    let scale = version.pointer("/subresources/scale");
+    Some(match scale {
+        Some(scale) => parsed.with_scale(scale),
+        None => parsed,
+    })
+}
+
 /// What tells one schema from another.
 fn fingerprint(version: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -353,7 +439,7 @@ fn fingerprint(version: &Value) -> u64 {
     hasher.finish()
 }
 
-fn subresources(kind: &str, parts: &Value) -> Vec<Subresource> {
+fn subresources(kind: &str, parts: &Value, scale: Option<TypeId>) -> Vec<Subresource> {
     let mut subresources = Vec::new();
     if !parts["status"].is_null() {
         subresources.push(Subresource {
@@ -371,7 +457,7 @@ fn subresources(kind: &str, parts: &Value) -> Vec<Subresource> {
             group: Some("autoscaling".into()),
             version: Some("v1".into()),
             kind: "Scale".into(),
-            schema: None,
+            schema: scale,
             verbs: PART_VERBS.to_vec(),
         });
     }

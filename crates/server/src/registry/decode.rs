@@ -109,14 +109,33 @@ impl<'a> Expected<'a> {
         ))
     }
 
-    fn unsuitable(&self, kind: &str, version: &str, reason: &str) -> DecodeError {
+    /// What a body says it is: its `apiVersion`, empty if it says none, and its kind.
+    pub(crate) fn identify(
+        &self,
+        object: &Value,
+        body: &[u8],
+    ) -> Result<(String, Option<String>), DecodeError> {
+        if object.is_null() {
+            return Ok((String::new(), None));
+        }
+        let given = Identity::read(object).map_err(|why| self.unrecognized(&why, body))?;
+        let api_version = given.group_version.map(|(group, version)| match &*group {
+            "" => version,
+            _ => format!("{group}/{version}"),
+        });
+        Ok((api_version.unwrap_or_default(), given.kind))
+    }
+
+    /// The refusal of a body of this kind and version that cannot be what is expected.
+    pub(crate) fn unsuitable(&self, kind: &str, version: &str, reason: &str) -> DecodeError {
         let wanted = self.kind;
         DecodeError(format!(
             "{kind} in version {version:?} cannot be handled as a {wanted}: {reason}"
         ))
     }
 
-    pub(super) fn api_version(&self) -> String {
+    /// Its `apiVersion`.
+    pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.to_owned()
         } else {

@@ -3,6 +3,7 @@
 use listwatch_api::{media_type::Origin, metadata::MetadataRules, name::NameRule, schema::TypeId};
 
 pub use listwatch_api::metadata::Scope;
+use serde_json::Value;
 
 use super::{CustomVersion, Life};
 
@@ -311,6 +312,13 @@ impl Definition {
         match self.custom {
             Some(_) => Origin::Custom,
             None => Origin::BuiltIn,
+        }
+    }
+
+    /// Makes a stored object of a custom kind say that it is of this version.
+    pub fn name_version(&self, object: &mut Value) {
+        if self.custom.is_some() {
+            object["apiVersion"] = self.api_version().into();
         }
     }
 

@@ -105,7 +105,7 @@ impl Accepted {
         let mut buffer = Vec::with_capacity(object.appended_len());
         match (part, version) {
             (Part::Scale, version) => {
-                let scale = scale_of(&parse(object.value()));
+                let scale = scale_of(self.format.definition(), &parse(object.value()));
                 let scale = StoredObject::scan(to_canonical(&scale).into(), &[])
                     .expect("canonical bytes are what the scanner reads");
                 let version = version.unwrap_or(ResourceVersion::new(0));

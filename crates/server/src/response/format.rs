@@ -10,6 +10,7 @@ use listwatch_api::{
     object::{Header, StoredObject, to_canonical},
     protobuf,
 };
+use listwatch_store::Revision;
 use serde_json::json;
 
 use super::{
@@ -41,14 +42,14 @@ enum Syntax {
 }
 
 /// What is shown of an object, and by whom.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Shape {
     Whole,
     Partial(MetaVersion),
     Row {
         version: MetaVersion,
         include: IncludeObject,
-        printer: &'static Printer,
+        printer: Arc<Printer>,
     },
 }
 
@@ -57,6 +58,13 @@ enum Shape {
 pub(crate) struct Converter {
     registry: Arc<Registry>,
     conversion: Conversion,
+    /// What all objects of a custom kind are given with, and the rules that show them.
+    custom: Option<Arc<CustomHeader>>,
+}
+
+struct CustomHeader {
+    definition: Arc<Definition>,
+    members: Box<[u8]>,
 }
 
 /// What a bookmark says.
@@ -73,6 +81,8 @@ pub(crate) enum ListWriter {
     Objects {
         converter: Converter,
         separator: &'static [u8],
+        /// What follows the last item.
+        end: Vec<u8>,
     },
     Partial(PartialList),
     Messages {
@@ -82,7 +92,7 @@ pub(crate) enum ListWriter {
     },
     Rows {
         converter: Converter,
-        table: TableList<'static>,
+        table: TableList,
     },
 }
 
@@ -100,13 +110,17 @@ impl Format {
             Transform::Table { version, include } => Shape::Row {
                 version,
                 include,
-                printer: Printer::for_resource(&definition.group, &definition.resource),
+                printer: match &definition.custom {
+                    Some(custom) => Arc::new(Printer::for_custom_resource(&custom.printer_columns)),
+                    None => Printer::for_resource(&definition.group, &definition.resource),
+                },
             },
         };
         let registry = Arc::clone(registry);
         let converter = Converter {
             registry,
             conversion: definition.conversion,
+            custom: CustomHeader::of(definition).map(Arc::new),
         };
         let format = Self {
             definition: Arc::clone(definition),
@@ -125,7 +139,7 @@ impl Format {
     fn in_protobuf(self, kept: &Arc<KeptMessages>) -> Option<Self> {
         let definition = &self.definition;
         let registry = Arc::clone(&self.converter.registry);
-        let (type_id, api_version, kinds) = match self.shape {
+        let (type_id, api_version, kinds) = match &self.shape {
             Shape::Whole => {
                 let kinds = [&*definition.kind, &*definition.list_kind];
                 (definition.schema?, definition.api_version(), kinds)
@@ -156,17 +170,18 @@ impl Format {
     pub(crate) fn for_scale(&self) -> Self {
         let converter = Converter {
             conversion: Conversion::None,
+            custom: None,
             ..self.converter.clone()
         };
-        let shape = match self.shape {
+        let shape = match &self.shape {
             Shape::Row {
                 version, include, ..
             } => Shape::Row {
-                version,
-                include,
+                version: *version,
+                include: *include,
                 printer: Printer::for_scale(),
             },
-            other => other,
+            other => other.clone(),
         };
         Self {
             shape,
@@ -195,6 +210,10 @@ impl Format {
             Shape::Partial(MetaVersion::V1Beta1) => 2,
             Shape::Row { .. } => return None,
         };
+        if let Some(custom) = &self.definition.custom {
+            // Versions of a custom kind, and states of its definition, share no frames.
+            return Some(custom.identity() << 2 | CUSTOM_ENCODINGS | shape);
+        }
         Some(conversion * 3 + shape)
     }
 
@@ -240,8 +259,11 @@ impl Format {
         now: Timestamp,
         buffer: &mut Vec<u8>,
     ) {
-        match self.shape {
-            Shape::Whole => buffer.extend_from_slice(self.converter.served(object).value()),
+        match (&self.shape, &self.converter.custom) {
+            (Shape::Whole, None) => {
+                buffer.extend_from_slice(self.converter.served(object, None).value());
+            }
+            (Shape::Whole, Some(custom)) => object.append_unversioned(&custom.members, buffer),
             _ => self.object(object, ResourceVersion::new(0), now, buffer),
         }
     }
@@ -253,7 +275,7 @@ impl Format {
         (columns, now): (ColumnDefinitions, Timestamp),
         buffer: &mut Vec<u8>,
     ) {
-        let object = self.converter.served(object);
+        let object = self.converter.served(object, Some(version));
         self.served(&object, version, (columns, now), buffer);
     }
 
@@ -265,15 +287,16 @@ impl Format {
         (columns, now): (ColumnDefinitions, Timestamp),
         buffer: &mut Vec<u8>,
     ) {
-        match self.shape {
-            Shape::Whole => object.append(Header::Stored, version, buffer),
-            Shape::Partial(meta) => partial_metadata::append_object(meta, object, version, buffer),
+        match &self.shape {
+            Shape::Whole => object.append(self.converter.header(), version, buffer),
+            Shape::Partial(meta) => partial_metadata::append_object(*meta, object, version, buffer),
             Shape::Row {
                 version: meta,
                 include,
                 printer,
             } => {
-                table(printer, (meta, include), now).append_one(object, version, columns, buffer);
+                let table = table(printer, (*meta, *include), (&self.converter, now));
+                table.append_one(object, version, columns, buffer);
             }
         }
     }
@@ -365,6 +388,26 @@ impl Format {
         });
     }
 
+    /// The kind whose objects these are.
+    pub(crate) fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// Begins a list of a custom kind, whose members Kubernetes sorts by name.
+    fn begin_custom_list(&self, metadata: &ListMetadata<'_>, buffer: &mut Vec<u8>) -> ListWriter {
+        let Definition { list_kind, .. } = &*self.definition;
+        let api_version = self.definition.api_version();
+        buffer.extend_from_slice(format!(r#"{{"apiVersion":"{api_version}","items":["#).as_bytes());
+        let mut end = format!(r#"],"kind":"{list_kind}","metadata":"#).into_bytes();
+        metadata.append_sorted(&mut end);
+        end.push(b'}');
+        ListWriter::Objects {
+            converter: self.converter.clone(),
+            separator: b"",
+            end,
+        }
+    }
+
     /// Begins a list: everything before the first item.
     pub(crate) fn begin_list(
         &self,
@@ -372,7 +415,10 @@ impl Format {
         now: Timestamp,
         buffer: &mut Vec<u8>,
     ) -> ListWriter {
-        match self.shape {
+        match &self.shape {
+            Shape::Whole if self.definition.custom.is_some() => {
+                self.begin_custom_list(metadata, buffer)
+            }
             Shape::Whole => {
                 let Definition { list_kind, .. } = &*self.definition;
                 let api_version = self.definition.api_version();
@@ -385,17 +431,18 @@ impl Format {
                 ListWriter::Objects {
                     converter,
                     separator: b"",
+                    end: b"]}".to_vec(),
                 }
             }
             Shape::Partial(version) => {
-                ListWriter::Partial(PartialList::begin(version, metadata, buffer))
+                ListWriter::Partial(PartialList::begin(*version, metadata, buffer))
             }
             Shape::Row {
                 version,
                 include,
                 printer,
             } => {
-                let table = table(printer, (version, include), now);
+                let table = table(printer, (*version, *include), (&self.converter, now));
                 ListWriter::Rows {
                     converter: self.converter.clone(),
                     table: table.begin_list(metadata, buffer),
@@ -406,22 +453,28 @@ impl Format {
 }
 
 fn table(
-    printer: &'static Printer,
+    printer: &Arc<Printer>,
     (version, include): (MetaVersion, IncludeObject),
-    now: Timestamp,
-) -> Table<'static> {
-    let row_object = match include {
-        IncludeObject::None => RowObject::None,
-        IncludeObject::Metadata => RowObject::Metadata,
-        IncludeObject::Object => RowObject::Whole(Header::Stored),
+    (converter, now): (&Converter, Timestamp),
+) -> Table {
+    let row_object = match (include, &converter.custom) {
+        (IncludeObject::None, _) => RowObject::None,
+        (IncludeObject::Metadata, _) => RowObject::Metadata,
+        (IncludeObject::Object, None) => RowObject::Whole,
+        (IncludeObject::Object, Some(custom)) => {
+            RowObject::WithHeader(custom.members.clone().into())
+        }
     };
     Table {
-        printer,
+        printer: Arc::clone(printer),
         version,
         row_object,
         now,
     }
 }
+
+/// What the numbers of the encodings of custom kinds have, and others do not.
+const CUSTOM_ENCODINGS: u64 = 1 << 62;
 
 /// What the number of an encoding grows by when it is protobuf: more than there are others.
 const PROTOBUF_ENCODINGS: u64 = 1 << 32;
@@ -435,9 +488,49 @@ fn begin_frame(event_type: EventType, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(br#"","object":"#);
 }
 
+impl CustomHeader {
+    fn of(definition: &Arc<Definition>) -> Option<Self> {
+        definition.custom.as_ref()?;
+        let (api_version, kind) = (definition.api_version(), &definition.kind);
+        let members = format!(r#""apiVersion":"{api_version}","kind":"{kind}""#);
+        Some(Self {
+            definition: Arc::clone(definition),
+            members: members.into_bytes().into(),
+        })
+    }
+}
+
 impl Converter {
-    /// The object in the version that the request speaks; a copy only where that differs.
-    fn served<'a>(&self, object: &'a StoredObject) -> Cow<'a, StoredObject> {
+    /// What of kind and version objects are given with.
+    fn header(&self) -> Header<'_> {
+        match &self.custom {
+            Some(custom) => Header::Replaced(&custom.members),
+            None => Header::Stored,
+        }
+    }
+
+    /// The same in a list, whose items say it only if they are custom.
+    fn item_header(&self) -> Header<'_> {
+        match &self.custom {
+            Some(custom) => Header::Replaced(&custom.members),
+            None => Header::Omitted,
+        }
+    }
+
+    /// The object in the version that the request speaks; a copy only where that differs. An
+    /// object of a custom kind is the same in all versions but for its header, unless its rules
+    /// have changed since it was written.
+    fn served<'a>(
+        &self,
+        object: &'a StoredObject,
+        version: Option<ResourceVersion>,
+    ) -> Cow<'a, StoredObject> {
+        if let Some(custom) = &self.custom {
+            let written = Revision::new(version.map_or(u64::MAX, ResourceVersion::get));
+            let custom = custom.definition.custom.as_ref();
+            let shown = custom.and_then(|custom| custom.shown(object, written));
+            return shown.map_or(Cow::Borrowed(object), Cow::Owned);
+        }
         if self.conversion == Conversion::None {
             return Cow::Borrowed(object);
         }
@@ -459,12 +552,12 @@ impl ListWriter {
             Self::Objects {
                 converter,
                 separator,
+                ..
             } => {
                 buffer.extend_from_slice(separator);
                 *separator = b",";
-                converter
-                    .served(stored)
-                    .append(Header::Omitted, version, buffer);
+                let served = converter.served(stored, Some(version));
+                served.append(converter.item_header(), version, buffer);
             }
             Self::Partial(list) => list.item(stored, version, buffer),
             Self::Messages {
@@ -476,7 +569,7 @@ impl ListWriter {
                 buffer.extend_from_slice(&message);
             }
             Self::Rows { converter, table } => {
-                table.row(&converter.served(stored), version, buffer);
+                table.row(&converter.served(stored, Some(version)), version, buffer);
             }
         }
     }
@@ -484,7 +577,7 @@ impl ListWriter {
     /// Appends everything after the last item.
     pub(crate) fn end(self, buffer: &mut Vec<u8>) {
         match self {
-            Self::Objects { .. } => buffer.extend_from_slice(b"]}"),
+            Self::Objects { end, .. } => buffer.extend_from_slice(&end),
             Self::Partial(list) => list.end(buffer),
             Self::Messages { end, .. } => buffer.extend_from_slice(end),
             Self::Rows { table, .. } => table.end(buffer),

@@ -46,6 +46,20 @@ impl ListMetadata<'_> {
     }
 }
 
+impl ListMetadata<'_> {
+    /// Appends the JSON object with its members sorted by name, and `continue` always there.
+    pub fn append_sorted(&self, buffer: &mut Vec<u8>) {
+        buffer.put_slice(br#"{"continue":""#);
+        append_escaped(self.continue_token.unwrap_or_default(), buffer);
+        buffer.put_u8(b'"');
+        if let Some(count) = self.remaining_item_count {
+            buffer.put_slice(format!(r#","remainingItemCount":{count}"#).as_bytes());
+        }
+        let version = format!(r#","resourceVersion":"{}"}}"#, self.resource_version);
+        buffer.put_slice(version.as_bytes());
+    }
+}
+
 /// Appends one object as `PartialObjectMetadata`: the answer to a get, an item of a list, the
 /// object of an event.
 pub(super) fn append_object(

@@ -17,6 +17,7 @@ use super::{
     create,
     part::Part,
     patch::checked,
+    scale,
     submitted::{self, Submitted},
     writer::{Change, New, WhenMissing, Writer},
 };
@@ -82,12 +83,18 @@ struct Application<'a> {
 impl Application<'_> {
     fn to_object(&self, current: &Current) -> Result<Change<'static>, Status> {
         let mut live = current.whole();
+        self.request.definition.name_version(&mut live);
         let version = current.revision.to_string();
         metadata_mut(&mut live).insert("resourceVersion".to_owned(), json!(version));
         let Applied { object, owners } = self.applied(Some(&live))?;
         let object = match self.part {
             // Only the replicas of it count, which stand where a Scale has them.
-            Part::Scale => object,
+            Part::Scale => {
+                let scale = scale::scale_of(&self.request.definition, &object);
+                let mut object = object;
+                object["spec"]["replicas"] = scale["spec"]["replicas"].clone();
+                object
+            }
             _ => self.decoded(object)?,
         };
         let change = Change {
@@ -141,8 +148,8 @@ impl Application<'_> {
             "kind": definition.kind,
             "metadata": self.configuration["metadata"],
         });
-        if let Some(spec) = self.configuration.get("spec") {
-            configuration["spec"] = spec.clone();
+        if let Some(replicas) = self.configuration["spec"].get("replicas") {
+            scale::set_replicas(definition, &mut configuration, replicas.clone());
         }
         configuration
     }

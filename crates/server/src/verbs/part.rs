@@ -71,7 +71,12 @@ impl Part {
                 }
             }
             Self::Finalize => keep(current, next, "status"),
-            Self::Status => keep_all_but(current, next, &["metadata", "status"]),
+            Self::Status => {
+                keep_all_but(current, next, &["metadata", "status"]);
+                if definition.custom.is_some() {
+                    keep_metadata(current, next);
+                }
+            }
             Self::Scale => {}
             Self::EphemeralContainers => {
                 let added = next["spec"]["ephemeralContainers"].take();
@@ -96,6 +101,15 @@ fn keep(current: &Value, next: &mut Value, member: &str) {
     match current.get(member) {
         Some(value) => drop(members.insert(member.to_owned(), value.clone())),
         None => drop(members.remove(member)),
+    }
+}
+
+/// Keeps the metadata but for who owns what.
+fn keep_metadata(current: &Value, next: &mut Value) {
+    let owners = next["metadata"].get("managedFields").cloned();
+    next["metadata"] = current["metadata"].clone();
+    if let Some(owners) = owners {
+        next["metadata"]["managedFields"] = owners;
     }
 }
 

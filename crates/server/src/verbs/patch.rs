@@ -84,10 +84,11 @@ fn subject(
         false => before.object.clone(),
     };
     if part == Part::Scale {
-        subject = scale::scale_of(&subject);
+        subject = scale::scale_of(&request.definition, &subject);
     } else {
         let conversion = request.definition.conversion;
         server.registry.to_served(conversion, &mut subject);
+        request.definition.name_version(&mut subject);
     }
     let version = current.revision.to_string();
     metadata_mut(&mut subject).insert("resourceVersion".to_owned(), json!(version));
@@ -117,7 +118,7 @@ pub(super) fn checked<'a>(
     submitted::refuse_other_name(request, &change.next)?;
     refuse_stale(request, current, &change.next)?;
     if part == Part::Scale {
-        change.next = scale::scaled(&change.before.object, &change.next)?;
+        change.next = scale::scaled(&request.definition, &change.before.object, &change.next)?;
     }
     Ok(change)
 }

@@ -3,7 +3,10 @@
 use listwatch_api::{FieldError, FieldPath, GroupKind, Status};
 use serde_json::{Map, Value, json};
 
-use crate::commit::{metadata, metadata_text};
+use crate::{
+    commit::{metadata, metadata_text},
+    registry::{Definition, ScalePaths},
+};
 
 /// The kind, as messages name it.
 const SCALE: GroupKind<'static> = GroupKind {
@@ -15,22 +18,20 @@ const SCALE: GroupKind<'static> = GroupKind {
 const SHOWN: [&str; 4] = ["name", "namespace", "uid", "creationTimestamp"];
 
 /// The Scale of an object.
-pub(crate) fn scale_of(object: &Value) -> Value {
+pub(crate) fn scale_of(definition: &Definition, object: &Value) -> Value {
+    let replicas = replicas_of(definition, object);
     let stored = metadata(object);
     let shown: Map<String, Value> = SHOWN
         .into_iter()
         .filter_map(|member| Some((member.to_owned(), stored.get(member)?.clone())))
         .collect();
-    let mut status = json!({ "replicas": object["status"]["replicas"].as_i64().unwrap_or(0) });
-    if let Some(selector) = selector_text(&object["spec"]["selector"]) {
+    let mut status = json!({ "replicas": replicas.there });
+    if let Some(selector) = replicas.selector {
         status["selector"] = json!(selector);
     }
     let mut spec = Map::new();
-    if let Some(replicas) = object["spec"]["replicas"]
-        .as_i64()
-        .filter(|count| *count != 0)
-    {
-        spec.insert("replicas".to_owned(), json!(replicas));
+    if replicas.wanted != 0 {
+        spec.insert("replicas".to_owned(), json!(replicas.wanted));
     }
     json!({
         "kind": "Scale",
@@ -41,8 +42,63 @@ pub(crate) fn scale_of(object: &Value) -> Value {
     })
 }
 
+/// What an object says of its replicas.
+struct Replicas {
+    wanted: i64,
+    there: i64,
+    selector: Option<String>,
+}
+
+fn replicas_of(definition: &Definition, object: &Value) -> Replicas {
+    match custom_paths(definition) {
+        None => Replicas {
+            wanted: object["spec"]["replicas"].as_i64().unwrap_or(0),
+            there: object["status"]["replicas"].as_i64().unwrap_or(0),
+            selector: selector_text(&object["spec"]["selector"]),
+        },
+        Some(paths) => {
+            let at = |path: &[Box<str>]| {
+                let mut members = path.iter();
+                members.try_fold(object, |value, member| value.get(&**member))
+            };
+            let count = |path: &[Box<str>]| at(path).and_then(Value::as_i64).unwrap_or(0);
+            let selector = paths.label_selector.as_deref().and_then(at);
+            Replicas {
+                wanted: count(&paths.spec_replicas),
+                there: count(&paths.status_replicas),
+                selector: selector.and_then(Value::as_str).map(str::to_owned),
+            }
+        }
+    }
+}
+
+fn custom_paths(definition: &Definition) -> Option<&ScalePaths> {
+    definition.custom.as_ref()?.scale.as_ref()
+}
+
+/// Writes the wanted replicas where the kind has them.
+pub(super) fn set_replicas(definition: &Definition, object: &mut Value, replicas: Value) {
+    let usual = ["spec", "replicas"];
+    let members: Vec<&str> = match custom_paths(definition) {
+        None => usual.to_vec(),
+        Some(paths) => paths.spec_replicas.iter().map(|member| &**member).collect(),
+    };
+    let mut place = object;
+    for member in members {
+        if !place.is_object() {
+            *place = json!({});
+        }
+        place = &mut place[member];
+    }
+    *place = replicas;
+}
+
 /// The object with as many replicas as a Scale says.
-pub(crate) fn scaled(object: &Value, scale: &Value) -> Result<Value, Status> {
+pub(crate) fn scaled(
+    definition: &Definition,
+    object: &Value,
+    scale: &Value,
+) -> Result<Value, Status> {
     let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 {
         let field = FieldPath::new("spec").child("replicas");
@@ -52,7 +108,7 @@ pub(crate) fn scaled(object: &Value, scale: &Value) -> Result<Value, Status> {
         return Err(Status::invalid(SCALE, name, &[error]));
     }
     let mut scaled = object.clone();
-    scaled["spec"]["replicas"] = json!(replicas);
+    set_replicas(definition, &mut scaled, json!(replicas));
     Ok(scaled)
 }
 
@@ -101,7 +157,16 @@ fn expression_text(expression: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::registry::Registry;
+
+    fn deployments() -> Arc<Definition> {
+        Registry::builtin()
+            .find("apps", "v1", "deployments")
+            .unwrap()
+    }
 
     #[test]
     fn a_scale_shows_replicas_and_selector() {
@@ -110,7 +175,7 @@ mod tests {
             "spec": {"replicas": 7, "selector": {"matchLabels": {"a": "b"}}},
             "status": {},
         });
-        let scale = scale_of(&deployment);
+        let scale = scale_of(&deployments(), &deployment);
         assert_eq!(scale["spec"], json!({"replicas": 7}));
         assert_eq!(scale["status"], json!({"replicas": 0, "selector": "a=b"}));
         let shown = json!({
@@ -132,8 +197,8 @@ mod tests {
     #[test]
     fn replicas_below_zero_are_refused() {
         let object = json!({"spec": {"replicas": 1}});
-        assert!(scaled(&object, &json!({"spec": {"replicas": -1}})).is_err());
-        let grown = scaled(&object, &json!({"spec": {"replicas": 3}})).unwrap();
+        assert!(scaled(&deployments(), &object, &json!({"spec": {"replicas": -1}})).is_err());
+        let grown = scaled(&deployments(), &object, &json!({"spec": {"replicas": 3}})).unwrap();
         assert_eq!(grown["spec"]["replicas"], json!(3));
     }
 }

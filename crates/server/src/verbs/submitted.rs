@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::{
     commit::{FieldTracker, keep_reset, manager_name, metadata_text},
+    custom,
     registry::{Expected, FieldProblem},
     request::ResourceRequest,
     server::Server,
@@ -68,10 +69,14 @@ fn check(
     let expected = expected(request);
     let bad_request = |error: crate::registry::DecodeError| Status::bad_request(error.to_string());
     keep_reset(&mut object);
-    let mut problems = server
-        .registry
-        .decode(expected, &mut object, body)
-        .map_err(bad_request)?;
+    let custom = request.definition.custom.as_ref();
+    let mut problems = match custom.filter(|_| speaks_of_itself(request)) {
+        Some(custom) => custom::decode(&expected, custom, &mut object, body)?,
+        None => server
+            .registry
+            .decode(expected, &mut object, body)
+            .map_err(bad_request)?,
+    };
     problems.extend(duplicate_fields.into_iter().map(FieldProblem::Duplicate));
     let warnings = match validation {
         FieldValidation::Ignore => Vec::new(),

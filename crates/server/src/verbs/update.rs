@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use listwatch_api::{
-    FieldError, FieldPath, Status, object::Outline, patch::Reach, write_options::WriteOptions,
+    FieldError, FieldPath, GroupKind, Status, object::Outline, patch::Reach,
+    write_options::WriteOptions,
 };
 use serde_json::{Map, Value};
 
@@ -76,7 +77,7 @@ fn replacement(
 ) -> Result<(Outline, Value), Status> {
     let mut before = current.outline(reach);
     if part == Part::Scale {
-        let next = scale::scaled(&before.object, submitted)?;
+        let next = scale::scaled(&request.definition, &before.object, submitted)?;
         return Ok((before, next));
     }
     let is_removed =
@@ -109,10 +110,12 @@ pub(super) fn refuse_stale(
         Some(version) if version != current.revision.to_string() => {
             return Err(Status::modified_meanwhile(resource, name));
         }
-        None if request.definition.put_without_version == PutWithoutVersion::Refuses => {
+        None if needs_version(request) => {
             let field = FieldPath::new("metadata").child("resourceVersion");
             let error = FieldError::invalid(&field, 0, "must be specified for an update");
-            return Err(Status::invalid(request.group_kind(), name, &[error]));
+            // Kubernetes names the resource, not the kind, in this one refusal.
+            let kind = GroupKind::new(resource.group, resource.resource);
+            return Err(Status::invalid(kind, name, &[error]));
         }
         _ => {}
     }
@@ -129,6 +132,12 @@ pub(super) fn refuse_stale(
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a write must say which state it replaces. Scaling need not.
+fn needs_version(request: &ResourceRequest) -> bool {
+    request.definition.put_without_version == PutWithoutVersion::Refuses
+        && request.subresource.as_deref() != Some("scale")
 }
 
 /// Some kinds are created by a PUT; for the others a missing object is an error.

@@ -102,7 +102,10 @@ impl<'a> Writer<'a> {
                     }
                 }
                 there => {
+                    let custom = self.request.definition.custom.as_ref();
                     let current = there.object(Status::unknown_resource);
+                    let begun = current.as_ref().ok().and_then(|it| it.begun(custom?));
+                    let current = current.map(|it| begun.as_ref().unwrap_or(it));
                     match current.and_then(|it| Ok((it, change(it)?))) {
                         Ok((current, change)) => self.settle_change(current, change).await,
                         Err(refusal) => Err(refusal),

@@ -30,6 +30,7 @@ const LISTS_WRITES_AND_DISCOVERY: &[&str] = &[
     "04-compaction.http",
     "05-expired-table-discovery.http",
 ];
+const CUSTOM_KINDS: &[&str] = &["06-custom-kinds.http"];
 const APPLIES: &[&str] = &["09-server-side-apply.http"];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -43,13 +44,18 @@ async fn lists_writes_and_discovery_answer_as_recorded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn custom_kinds_answer_as_recorded() {
+    replay(CUSTOM_KINDS, Arc::new(MemoryStore::new())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn applies_answer_as_recorded() {
     replay(APPLIES, Arc::new(MemoryStore::new())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_answers_as_recorded_on_etcd_too() {
-    for names in [WATCHES, LISTS_WRITES_AND_DISCOVERY, APPLIES] {
+    for names in [WATCHES, LISTS_WRITES_AND_DISCOVERY, CUSTOM_KINDS, APPLIES] {
         let Some(store) = etcd_store::open_or_skip().await else {
             return;
         };

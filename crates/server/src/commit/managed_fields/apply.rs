@@ -71,9 +71,8 @@ impl FieldTracker<'_> {
         applied: &Value,
         on_conflict: OnConflict,
     ) -> Result<Applied, ApplyError> {
-        let schema = self.registry.schema();
-        let shape = self.definition.schema;
-        let problems = shape.map(|type_id| check_conformity(schema, type_id, applied));
+        let shape = self.registry.shape_of(self.definition);
+        let problems = shape.map(|(schema, type_id)| check_conformity(schema, type_id, applied));
         if let Some(problems) = problems.filter(|problems| !problems.is_empty()) {
             return Err(ApplyError::Nonconforming(problems));
         }
@@ -108,17 +107,16 @@ impl FieldTracker<'_> {
         applied: &Value,
         on_conflict: OnConflict,
     ) -> Result<Applied, ApplyError> {
-        let Some(type_id) = self.definition.schema else {
+        let Some((schema, type_id)) = self.registry.shape_of(self.definition) else {
             return Ok(Applied {
                 object: applied.clone(),
                 owners: Ledger::default(),
             });
         };
-        let schema = self.registry.schema();
         let mut owners = self.owners_before(live);
         let live = match live {
             Some(live) => self.served(self.definition.conversion, live).into_owned(),
-            None => Value::Object(self.registry.unset(type_id)),
+            None => Value::Object(self.registry.unset_object(self.definition)),
         };
         let live = without_owners(live);
         let out_of_reach = reach::out_of_reach(self.definition, self.subresource);
@@ -241,23 +239,22 @@ impl FieldTracker<'_> {
     }
 
     fn all_fields(&self, definition: &Definition, object: &Value) -> FieldSet {
-        let Some(type_id) = definition.schema else {
+        let Some((schema, type_id)) = self.registry.shape_of(definition) else {
             return FieldSet::default();
         };
-        let schema = self.registry.schema();
         FieldSet::of_value(schema, type_id, object).with_named_fields(schema, type_id)
     }
 
     fn with_named_fields(&self, definition: &Definition, set: FieldSet) -> FieldSet {
-        match definition.schema {
-            Some(type_id) => set.with_named_fields(self.registry.schema(), type_id),
+        match self.registry.shape_of(definition) {
+            Some((schema, type_id)) => set.with_named_fields(schema, type_id),
             None => set,
         }
     }
 
     fn remove(&self, definition: &Definition, gone: &FieldSet, object: Value) -> Value {
-        match definition.schema {
-            Some(type_id) => gone.removed_from(self.registry.schema(), type_id, object),
+        match self.registry.shape_of(definition) {
+            Some((schema, type_id)) => gone.removed_from(schema, type_id, object),
             None => object,
         }
     }

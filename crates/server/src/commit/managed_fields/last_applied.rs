@@ -23,10 +23,10 @@ const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 /// The fields that are as kubectl applied them, so that it may change them.
 pub(super) fn excused(tracker: &FieldTracker<'_>, live: &Value) -> FieldSet {
     let applied = annotation(live).and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let (Some(applied), Some(type_id)) = (applied, tracker.definition.schema) else {
+    let shape = tracker.registry.shape_of(tracker.definition);
+    let (Some(applied), Some((schema, type_id))) = (applied, shape) else {
         return FieldSet::default();
     };
-    let schema = tracker.registry.schema();
     let speaks = applied.get("apiVersion").and_then(Value::as_str);
     if speaks != Some(&tracker.definition.api_version())
         || !check_conformity(schema, type_id, &applied).is_empty()

@@ -30,7 +30,7 @@ fn definition() -> Value {
 }
 
 fn read(definition: &Value) -> CustomKind {
-    CustomKind::read(definition, Revision::new(7), None).unwrap()
+    CustomKind::read(definition, Revision::new(7), (None, None)).unwrap()
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn kinds_come_and_go() {
 fn a_definition_that_says_too_little_is_named() {
     let mut definition = definition();
     definition["spec"]["versions"][1]["storage"] = json!(false);
-    let error = CustomKind::read(&definition, Revision::new(1), None).unwrap_err();
+    let error = CustomKind::read(&definition, Revision::new(1), (None, None)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the definition says nothing of a stored version"

@@ -1,5 +1,7 @@
 //! Tables as bytes, row by row.
 
+use std::sync::Arc;
+
 use bytes::BufMut;
 use jiff::Timestamp;
 use listwatch_api::{
@@ -13,14 +15,16 @@ use super::{printed, printer::Printer};
 use crate::response::partial_metadata::{ListMetadata, append_head, append_object};
 
 /// How much of its object a row carries.
-#[derive(Clone, Copy, Debug)]
-pub enum RowObject<'a> {
+#[derive(Clone, Debug)]
+pub enum RowObject {
     /// Nothing.
     None,
     /// Its metadata.
     Metadata,
-    /// All of it, with this header.
-    Whole(Header<'a>),
+    /// All of it.
+    Whole,
+    /// All of it, with these members for its kind and version.
+    WithHeader(Arc<[u8]>),
 }
 
 /// Whether a document says what its columns are. A watch says so only in its first event.
@@ -33,19 +37,19 @@ pub enum ColumnDefinitions {
 }
 
 /// How one request wants its tables.
-#[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
+#[derive(Clone, Debug)]
+pub struct Table {
     /// The columns and cells.
-    pub printer: &'a Printer,
+    pub printer: Arc<Printer>,
     /// The version of the document.
     pub version: MetaVersion,
     /// What comes with each row.
-    pub row_object: RowObject<'a>,
+    pub row_object: RowObject,
     /// The time that ages are counted to.
     pub now: Timestamp,
 }
 
-impl<'a> Table<'a> {
+impl Table {
     /// Appends a table of one row: the answer to a get, or the object of an event. A bookmark is
     /// an object with nothing but metadata.
     pub fn append_one(
@@ -62,11 +66,7 @@ impl<'a> Table<'a> {
     }
 
     /// Begins a table of many rows.
-    pub fn begin_list(
-        self,
-        metadata: &ListMetadata<'_>,
-        buffer: &mut impl BufMut,
-    ) -> TableList<'a> {
+    pub fn begin_list(self, metadata: &ListMetadata<'_>, buffer: &mut impl BufMut) -> TableList {
         self.append_head(metadata, ColumnDefinitions::Included, buffer);
         TableList {
             table: self,
@@ -108,10 +108,13 @@ impl<'a> Table<'a> {
             buffer.put_slice(&to_canonical(&Value::Array(vec![condition])));
         }
         buffer.put_slice(br#","object":"#);
-        match self.row_object {
+        match &self.row_object {
             RowObject::None => buffer.put_slice(b"null"),
             RowObject::Metadata => append_object(self.version, object, resource_version, buffer),
-            RowObject::Whole(header) => object.append(header, resource_version, buffer),
+            RowObject::Whole => object.append(Header::Stored, resource_version, buffer),
+            RowObject::WithHeader(members) => {
+                object.append(Header::Replaced(members), resource_version, buffer);
+            }
         }
         buffer.put_u8(b'}');
     }
@@ -120,12 +123,12 @@ impl<'a> Table<'a> {
 /// A table of many rows, written one row at a time.
 #[derive(Debug)]
 #[must_use]
-pub struct TableList<'a> {
-    table: Table<'a>,
+pub struct TableList {
+    table: Table,
     separator: &'static [u8],
 }
 
-impl TableList<'_> {
+impl TableList {
     /// Appends the row of one object.
     pub fn row(
         &mut self,

@@ -1,6 +1,9 @@
 //! Which printer belongs to which resource.
 
-use std::{iter, sync::LazyLock};
+use std::{
+    iter,
+    sync::{Arc, LazyLock},
+};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -63,21 +66,23 @@ enum Source {
 /// Why nothing more is to be expected of an object, if so.
 type Completion = fn(Field<'_>) -> Option<&'static str>;
 
-static BUILT_IN: LazyLock<Vec<(&'static str, Printer)>> = LazyLock::new(|| {
+static BUILT_IN: LazyLock<Vec<(&'static str, Arc<Printer>)>> = LazyLock::new(|| {
     let printer = |resource: ResourceColumns| Printer {
         columns: resource.columns,
         source: Source::BuiltIn(cells_of(resource.key)),
         completion: completion_of(resource.key),
     };
     built_in()
-        .map(|resource| (resource.key, printer(resource)))
+        .map(|resource| (resource.key, Arc::new(printer(resource))))
         .collect()
 });
 
-static NAME_AND_AGE: LazyLock<Printer> = LazyLock::new(|| Printer {
-    columns: vec![Column::name(), Column::age()],
-    source: Source::BuiltIn(basics::name_and_age),
-    completion: |_| None,
+static NAME_AND_AGE: LazyLock<Arc<Printer>> = LazyLock::new(|| {
+    Arc::new(Printer {
+        columns: vec![Column::name(), Column::age()],
+        source: Source::BuiltIn(basics::name_and_age),
+        completion: |_| None,
+    })
 });
 
 fn cells_of(key: &str) -> Cells {
@@ -97,20 +102,20 @@ fn completion_of(key: &str) -> Completion {
 
 impl Printer {
     /// The printer of a built-in resource; name and age for any other.
-    pub fn for_resource(group: &str, resource: &str) -> &'static Self {
+    pub fn for_resource(group: &str, resource: &str) -> Arc<Self> {
         let names_resource = |key: &str| match key.split_once('.') {
             Some((name, rest)) => name == resource && rest == group,
             None => key == resource && group.is_empty(),
         };
         let mut printers = BUILT_IN.iter();
         match printers.find(|(key, _)| names_resource(key)) {
-            Some((_, printer)) => printer,
-            None => &NAME_AND_AGE,
+            Some((_, printer)) => Arc::clone(printer),
+            None => Arc::clone(&NAME_AND_AGE),
         }
     }
 
     /// The printer of the `scale` subresource of any resource.
-    pub fn for_scale() -> &'static Self {
+    pub fn for_scale() -> Arc<Self> {
         Self::for_resource("autoscaling", "scales")
     }
 

@@ -5,7 +5,7 @@ use crate::response::table::test_rows::now;
 
 const VERSION: ResourceVersion = ResourceVersion::new(140);
 
-fn table(row_object: RowObject<'static>) -> Table<'static> {
+fn table(row_object: RowObject) -> Table {
     Table {
         printer: Printer::for_resource("", "configmaps"),
         version: MetaVersion::V1,
@@ -32,13 +32,13 @@ fn config_map() -> StoredObject {
     }))
 }
 
-fn one(table: Table<'_>, object: &StoredObject, definitions: ColumnDefinitions) -> String {
+fn one(table: Table, object: &StoredObject, definitions: ColumnDefinitions) -> String {
     let mut buffer = Vec::new();
     table.append_one(object, VERSION, definitions, &mut buffer);
     String::from_utf8(buffer).unwrap()
 }
 
-fn parsed(table: Table<'_>, object: &StoredObject) -> Value {
+fn parsed(table: Table, object: &StoredObject) -> Value {
     serde_json::from_str(&one(table, object, ColumnDefinitions::Included)).unwrap()
 }
 
@@ -119,7 +119,7 @@ fn a_bookmark_is_a_row_of_an_empty_object() {
 fn a_whole_object_comes_with_the_header_that_was_asked_for() {
     let header = br#""kind":"Other","apiVersion":"v2""#;
     let document = parsed(
-        table(RowObject::Whole(Header::Replaced(header))),
+        table(RowObject::WithHeader(header.as_slice().into())),
         &config_map(),
     );
     let object = &document["rows"][0]["object"];
@@ -150,7 +150,7 @@ fn the_row_of_a_finished_pod_says_so() {
         ..table(RowObject::None)
     };
     let pod = |phase: &str| stored(&json!({"status": {"phase": phase}}));
-    let conditions = &parsed(pods, &pod("Failed"))["rows"][0]["conditions"];
+    let conditions = &parsed(pods.clone(), &pod("Failed"))["rows"][0]["conditions"];
     assert_eq!(conditions[0]["type"], "Completed");
     assert_eq!(conditions[0]["reason"], "Failed");
     let running = parsed(pods, &pod("Running"));

@@ -82,10 +82,11 @@ fn a_wrong_type_anywhere_changes_no_shape() {
 #[test]
 fn a_resource_is_found_by_group_and_name() {
     let names = |group, resource| {
-        let columns = Printer::for_resource(group, resource).columns();
+        let printer = Printer::for_resource(group, resource);
+        let columns = printer.columns();
         columns
             .iter()
-            .map(|column| &*column.name)
+            .map(|column| column.name.to_string())
             .collect::<Vec<_>>()
     };
     assert_eq!(names("", "configmaps"), ["Name", "Data", "Age"]);
