@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use listwatch_api::protobuf::encode_openapi;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::discovery::{Document, upper_case_sha512};
-use crate::registry::{Definition, Registry};
+use crate::registry::{CustomKinds, Definition, Registry};
 
+mod custom;
 mod paths;
 mod schemas;
 
@@ -27,14 +29,26 @@ enum Dialect {
     Three,
 }
 
-/// All OpenAPI documents of one registry.
+/// All OpenAPI documents of one registry. Those of built-in kinds are made once; those of custom
+/// kinds, and the two that tell of both, when somebody asks after a change.
 #[derive(Debug)]
 pub(crate) struct OpenApi {
     registry: Arc<Registry>,
-    index: OnceLock<Document>,
+    /// The entries of built-in versions in the index.
+    places: OnceLock<BTreeMap<String, Value>>,
     versions: BTreeMap<String, OnceLock<Document>>,
-    everything: OnceLock<Document>,
-    everything_in_protobuf: OnceLock<Document>,
+    changing: Mutex<Changing>,
+}
+
+/// Documents that change with the custom kinds.
+#[derive(Debug, Default)]
+struct Changing {
+    of: Option<Arc<CustomKinds>>,
+    index: Option<Document>,
+    everything: Option<Document>,
+    everything_in_protobuf: Option<Document>,
+    /// By the beginning of their paths.
+    versions: BTreeMap<String, Document>,
 }
 
 impl OpenApi {
@@ -47,47 +61,106 @@ impl OpenApi {
         Self {
             versions: roots.map(|root| (root, OnceLock::new())).collect(),
             registry,
-            index: OnceLock::new(),
-            everything: OnceLock::new(),
-            everything_in_protobuf: OnceLock::new(),
+            places: OnceLock::new(),
+            changing: Mutex::default(),
         }
     }
 
-    /// The document of `/openapi/v3`: where the document of each version is, and its hash.
-    pub(crate) fn index(&self) -> &Document {
-        self.index.get_or_init(|| {
-            let entry = |root: &String| {
-                let hash = upper_case_sha512(&self.describe_version(root));
-                let url = format!("/openapi/v3/{root}?hash={hash}");
-                (root.clone(), json!({"serverRelativeURL": url}))
+    /// The custom kinds as they are now, and what has been made of them.
+    fn changing(&self) -> (Arc<CustomKinds>, MutexGuard<'_, Changing>) {
+        let custom = self.registry.custom();
+        let mut changing = self.changing.lock();
+        if !changing
+            .of
+            .as_ref()
+            .is_some_and(|of| Arc::ptr_eq(of, &custom))
+        {
+            let is_current = |root: &String, document: &mut Document| {
+                let hash = custom::hash(&custom::definitions(&custom, root));
+                *document.etag == *quoted(&hash)
             };
-            let paths: BTreeMap<String, Value> = self.versions.keys().map(entry).collect();
-            Document::new(json!({"paths": paths}).to_string().into(), JSON)
-        })
+            let mut versions = std::mem::take(&mut changing.versions);
+            versions.retain(is_current);
+            *changing = Changing {
+                of: Some(Arc::clone(&custom)),
+                versions,
+                ..Changing::default()
+            };
+        }
+        (custom, changing)
+    }
+
+    /// The document of `/openapi/v3`: where the document of each version is, and its hash.
+    pub(crate) fn index(&self) -> Document {
+        let (kinds, mut changing) = self.changing();
+        let make = || {
+            let place = |root: &str, hash: &str| json!({"serverRelativeURL": format!("/openapi/v3/{root}?hash={hash}")});
+            let built_in = self.places.get_or_init(|| {
+                let entry = |root: &String| {
+                    let hash = upper_case_sha512(&self.describe_version(root));
+                    (root.clone(), place(root, &hash))
+                };
+                self.versions.keys().map(entry).collect()
+            });
+            let mut places = built_in.clone();
+            for (root, definitions) in custom::by_root(&kinds) {
+                let own = || place(&root, &custom::hash(&definitions));
+                places.entry(root.clone()).or_insert_with(own);
+            }
+            Document::new(json!({"paths": places}).to_string().into(), JSON)
+        };
+        changing.index.get_or_insert_with(make).clone()
     }
 
     /// The document of `/openapi/v3/{root}`; `root` is such as `api/v1` or `apis/apps/v1`.
-    pub(crate) fn version(&self, root: &str) -> Option<&Document> {
-        let (root, kept) = self.versions.get_key_value(root)?;
-        Some(kept.get_or_init(|| Document::new(self.describe_version(root), JSON)))
+    pub(crate) fn version(&self, root: &str) -> Option<Document> {
+        if let Some((root, kept)) = self.versions.get_key_value(root) {
+            let made = kept.get_or_init(|| Document::new(self.describe_version(root), JSON));
+            return Some(made.clone());
+        }
+        let (kinds, mut changing) = self.changing();
+        let definitions = custom::definitions(&kinds, root);
+        if definitions.is_empty() {
+            return None;
+        }
+        let made = changing.versions.entry(root.to_owned()).or_insert_with(|| {
+            let described = definitions.iter().map(|definition| &**definition).collect();
+            Document {
+                body: self.describe(described, Dialect::Three).into(),
+                content_type: JSON,
+                etag: quoted(&custom::hash(&definitions)).into(),
+            }
+        });
+        Some(made.clone())
     }
 
     /// The document of `/openapi/v2`.
-    pub(crate) fn everything(&self) -> &Document {
-        self.everything.get_or_init(|| {
-            let definitions = self.registry.definitions();
-            let definitions = definitions.iter().map(|definition| &**definition).collect();
+    pub(crate) fn everything(&self) -> Document {
+        let (kinds, mut changing) = self.changing();
+        self.made_of_everything(&kinds, &mut changing)
+    }
+
+    fn made_of_everything(&self, kinds: &CustomKinds, changing: &mut Changing) -> Document {
+        let make = || {
+            let custom = kinds.definitions();
+            let definitions = self.registry.definitions().iter().chain(&custom);
+            let definitions = definitions.map(|definition| &**definition).collect();
             Document::new(self.describe(definitions, Dialect::Two), JSON)
-        })
+        };
+        changing.everything.get_or_insert_with(make).clone()
     }
 
     /// The same for those who ask for protobuf.
-    pub(crate) fn everything_in_protobuf(&self) -> &Document {
-        self.everything_in_protobuf.get_or_init(|| {
-            let message = encode_openapi(&self.everything().body);
-            let message = message.expect("a test writes the document of all kinds");
-            Document::new(message, PROTOBUF)
-        })
+    pub(crate) fn everything_in_protobuf(&self) -> Document {
+        let (kinds, mut changing) = self.changing();
+        if let Some(made) = &changing.everything_in_protobuf {
+            return made.clone();
+        }
+        let everything = self.made_of_everything(&kinds, &mut changing);
+        // What a definition says that this form cannot hold is left to the other form.
+        let message = encode_openapi(&everything.body).unwrap_or_default();
+        let made = Document::new(message, PROTOBUF);
+        changing.everything_in_protobuf.insert(made).clone()
     }
 
     fn describe_version(&self, wanted: &str) -> Vec<u8> {
@@ -119,6 +192,11 @@ impl OpenApi {
             for (name, described) in schemas::describe(&definitions, schema, &kinds, dialect) {
                 document.member(&name, &described);
             }
+            for definition in &definitions {
+                for (name, described) in custom::describe(definition, dialect) {
+                    document.member(&name, &described);
+                }
+            }
         };
         match dialect {
             Dialect::Two => document.nested("definitions", describe_types),
@@ -128,6 +206,10 @@ impl OpenApi {
         }
         document.finish()
     }
+}
+
+fn quoted(hash: &str) -> String {
+    format!("\"{hash}\"")
 }
 
 /// The path below which a version of a group is served, without the first slash.

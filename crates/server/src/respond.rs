@@ -92,8 +92,11 @@ async fn route(
         Some(verb) => call.answer(verb, body).await,
         None => Err(Status::method_not_allowed()),
     };
-    let response = answered
+    let mut response = answered
         .unwrap_or_else(|status| response::status(&status, &request.headers, &request.query));
+    if let Some(warning) = request.definition.warning() {
+        response::warn(&mut response, warning);
+    }
     server
         .metrics
         .answered(labels, response.status(), started.elapsed());

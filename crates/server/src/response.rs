@@ -13,7 +13,7 @@ pub mod partial_metadata;
 pub mod table;
 mod watch_stream;
 
-pub(crate) use accepted::{Accepted, negotiate, negotiate_list, negotiate_watch};
+pub(crate) use accepted::{Accepted, negotiate, negotiate_list, negotiate_watch, warn};
 pub(crate) use body::{Body, Piece, Upgrade};
 pub(crate) use compress::{Compressor, accepts_gzip};
 pub(crate) use failure::{

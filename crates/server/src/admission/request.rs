@@ -97,7 +97,7 @@ impl Asked<'_> {
     /// A stored state as a version shows it.
     pub(super) fn show(&self, version: &Definition, stored: &Value) -> Value {
         if self.part == Part::Scale {
-            return scale_of(stored);
+            return scale_of(version, stored);
         }
         let mut shown = stored.clone();
         self.server
@@ -120,7 +120,7 @@ impl Asked<'_> {
         mut changed: Value,
     ) -> Result<Value, Status> {
         if self.part == Part::Scale {
-            return scaled(stored, &changed);
+            return scaled(version, stored, &changed);
         }
         let registry = &self.server.registry;
         let decoded = registry.decode(self.expected(version), &mut changed, &[]);

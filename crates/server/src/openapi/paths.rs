@@ -4,7 +4,7 @@ use listwatch_api::schema::Schema;
 use serde_json::{Map, Value, json};
 
 use super::schemas::{self, DELETE_OPTIONS, PATCH, STATUS, reference};
-use super::{Dialect, root};
+use super::{Dialect, custom, root};
 use crate::registry::{Definition, Expected, Scope, Subresource, Verb};
 
 const BODY_TYPES: [&str; 2] = ["application/json", "application/yaml"];
@@ -58,7 +58,8 @@ pub(super) fn describe(
         paths.push((format!("/{root}/{resource}"), everywhere));
     }
     let known = definition.subresources.iter();
-    for below in known.filter(|below| below.schema.is_some()) {
+    let is_custom = definition.custom.is_some();
+    for below in known.filter(|below| below.schema.is_some() || is_custom) {
         paths.push((format!("{item}/{}", below.name), kind.below(below)));
     }
     paths.retain(|(_, item)| item.as_object().is_some_and(|members| members.len() > 1));
@@ -125,14 +126,17 @@ impl<'a> Kind<'a> {
     }
 
     fn list(&self, suffix: &str) -> Option<Value> {
-        let own = self.expected.schema?;
+        let answer = match self.expected.schema {
+            Some(own) => schemas::list_name(self.schema.object_type(own)),
+            None => custom::list_name(self.definition)?,
+        };
         let list = Operation {
             verb: Verb::List,
             action: "list",
             id: ("list", suffix),
             parameters: &[&LIST_PARAMETERS],
             body: None,
-            answer: Some(schemas::list_name(self.schema.object_type(own))),
+            answer: Some(answer),
         };
         self.operation(list, &self.definition.verbs)
     }
@@ -216,8 +220,10 @@ impl<'a> Kind<'a> {
     }
 
     fn type_name(&self) -> Option<String> {
-        let own = self.expected.schema?;
-        Some(self.schema.object_type(own).name.to_string())
+        match self.expected.schema {
+            Some(own) => Some(self.schema.object_type(own).name.to_string()),
+            None => custom::type_name(self.definition),
+        }
     }
 
     fn path<'b>(
@@ -260,6 +266,7 @@ impl<'a> Kind<'a> {
             },
         });
         let accepted: &[&str] = match operation.verb {
+            Verb::Patch if self.definition.custom.is_some() => &PATCH_TYPES[..3],
             Verb::Patch => &PATCH_TYPES,
             _ => &BODY_TYPES,
         };

@@ -13,6 +13,7 @@ use crate::registry::{Definition, Expected};
 
 pub(super) const PATCH: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 pub(super) const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 pub(super) const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 
 /// The group, version and kind of every type that is a kind.
@@ -116,6 +117,13 @@ fn roots(definitions: &[&Definition], schema: &Schema) -> Vec<TypeId> {
                 .iter()
                 .filter_map(|below| below.schema),
         );
+    }
+    if definitions
+        .iter()
+        .any(|definition| definition.custom.is_some())
+    {
+        let shared = ["ObjectMeta", "ListMeta"].iter();
+        roots.extend(shared.filter_map(|name| schema.find(&format!("{META}.{name}"))));
     }
     roots.extend(
         [STATUS, DELETE_OPTIONS]

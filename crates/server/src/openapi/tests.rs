@@ -6,7 +6,7 @@ fn open_api() -> OpenApi {
     OpenApi::new(Arc::new(Registry::builtin()))
 }
 
-fn parse(document: &Document) -> Value {
+fn parse(document: Document) -> Value {
     serde_json::from_slice(&document.body).unwrap()
 }
 

@@ -76,6 +76,11 @@ impl CustomVersion {
         types.as_ref().map(|(types, type_id)| (types, *type_id))
     }
 
+    /// Tells one schema from another.
+    pub fn schema_identity(&self) -> u64 {
+        self.fingerprint
+    }
+
     /// Tells one state of this version from any other.
     pub fn identity(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -204,6 +209,12 @@ impl CustomKinds {
         let kinds = self.groups.get(group);
         let mut kinds = kinds.into_iter().flat_map(|kinds| kinds.values());
         kinds.any(|kind| kind.versions.iter().any(|it| *it.version == *version))
+    }
+
+    /// The kinds of a group, by name.
+    pub fn of_group(&self, group: &str) -> impl Iterator<Item = &Arc<CustomKind>> {
+        let kinds = self.groups.get(group);
+        kinds.into_iter().flat_map(|kinds| kinds.values())
     }
 
     /// All kinds, by group and name.

@@ -307,6 +307,11 @@ impl Definition {
             .collect()
     }
 
+    /// What whoever uses it is told.
+    pub fn warning(&self) -> Option<&str> {
+        self.custom.as_ref()?.warning.as_deref()
+    }
+
     /// Whether it is built in.
     pub fn origin(&self) -> Origin {
         match self.custom {

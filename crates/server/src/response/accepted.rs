@@ -130,10 +130,7 @@ impl Accepted {
         let version = changed.revision.map(resource_version);
         let mut response = self.object(server, (part, &changed.object), version, code);
         for warning in told(warnings) {
-            // What a header cannot say is left out; the write itself has happened.
-            if let Ok(text) = HeaderValue::from_bytes(format!("299 - {warning:?}").as_bytes()) {
-                response.headers_mut().append(header::WARNING, text);
-            }
+            warn(&mut response, warning);
         }
         response
     }
@@ -226,6 +223,14 @@ impl Accepted {
             announce_gzip(headers);
         }
         response
+    }
+}
+
+/// Tells a client something beside its answer. What a header cannot say is left out; what was
+/// asked for has happened.
+pub(crate) fn warn(response: &mut Response<Body>, warning: &str) {
+    if let Ok(text) = HeaderValue::from_bytes(format!("299 - {warning:?}").as_bytes()) {
+        response.headers_mut().append(header::WARNING, text);
     }
 }
 
