@@ -94,7 +94,10 @@ impl OpenApi {
     pub(crate) fn index(&self) -> Document {
         let (kinds, mut changing) = self.changing();
         let make = || {
-            let place = |root: &str, hash: &str| json!({"serverRelativeURL": format!("/openapi/v3/{root}?hash={hash}")});
+            let place = |root: &str, hash: &str| {
+                let url = format!("/openapi/v3/{root}?hash={hash}");
+                json!({"serverRelativeURL": url})
+            };
             let built_in = self.places.get_or_init(|| {
                 let entry = |root: &String| {
                     let hash = upper_case_sha512(&self.describe_version(root));
