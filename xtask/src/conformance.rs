@@ -34,7 +34,7 @@ pub(crate) struct Client {
 const LITTLE_HISTORY: &[&str] = &["--history-bytes", "1000000"];
 
 /// All that every change must pass, the widest first.
-pub(crate) const CLIENTS: [Client; 7] = [
+pub(crate) const CLIENTS: [Client; 8] = [
     Client {
         name: "kubectl",
         toolchain: &["go", "bash"],
@@ -80,6 +80,15 @@ pub(crate) const CLIENTS: [Client; 7] = [
         run: || {
             let program = tools::kube_rs_target().join("debug/kube_rs");
             program::run("kube_rs", &[], &mut Command::new(program))
+        },
+    },
+    Client {
+        name: "operator",
+        toolchain: &["go"],
+        install: tools::build_operator,
+        run: || {
+            let mut tests = Command::new(workspace::tools().join("operator"));
+            program::run("operator", &[], tests.arg("-test.v"))
         },
     },
     Client {

@@ -101,6 +101,15 @@ pub(crate) fn install_for_replicas() -> Result<()> {
     build_go("go")
 }
 
+/// Builds the tests of an operator on controller-runtime into a program.
+pub(crate) fn build_operator() -> Result<()> {
+    let mut build = Command::new("go");
+    build.args(["test", "-c", "-o"]);
+    build.arg(workspace::tools().join("operator"));
+    build.current_dir(workspace::root().join("conformance/operator"));
+    progress::command(&mut build).map(drop)
+}
+
 fn build_go_with(module: &str, linker_flags: &str) -> Result<()> {
     let folder = workspace::root().join("conformance").join(module);
     let mut build = Command::new("go");
