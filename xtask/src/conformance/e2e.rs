@@ -112,7 +112,11 @@ fn add_node(server: &Server) -> Result<()> {
     let mut patch = kubectl();
     patch.args(["patch", "node", "none", "--subresource", "status"]);
     patch.args(["--type", "merge", "--patch", status]);
-    progress::command(&mut patch).map(drop)
+    progress::command(&mut patch)?;
+    let mut untaint = kubectl();
+    untaint.args(["patch", "node", "none", "--type", "merge"]);
+    untaint.args(["--patch", r#"{"spec": {"taints": null}}"#]);
+    progress::command(&mut untaint).map(drop)
 }
 
 /// The tests that ran, by name.
