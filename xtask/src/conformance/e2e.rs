@@ -80,7 +80,12 @@ fn test_command(program: &Path, server: &Server, (focus, report): (&str, &PathBu
         .arg(server.folder().join("e2e.log"))
         .arg(program)
         .args(["--provider", "skeleton", "--ginkgo.no-color", "--ginkgo.v"])
-        .args(["--ginkgo.timeout", "2h", "--ginkgo.skip", "\\[Flaky\\]"])
+        .args([
+            "--ginkgo.timeout",
+            "2h",
+            "--ginkgo.label-filter",
+            "Conformance",
+        ])
         .arg("--kubeconfig")
         .arg(server.folder().join("kubeconfig"))
         .arg("--kubectl-path")
