@@ -73,6 +73,12 @@ pub(crate) struct Arguments {
     #[arg(value_parser = value_parser!(u64).range(1..=3600))]
     bookmark_seconds: u64,
 
+    /// Seconds for which a list can be continued, or asked for as it was; by default for as long as
+    /// that is remembered. kube-apiserver forgets after 5 to 10 minutes
+    #[arg(long, value_name = "SECONDS")]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    list_seconds: Option<u64>,
+
     /// Seconds that Event objects live after their last change
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     #[arg(value_parser = value_parser!(u64).range(1..))]
@@ -283,6 +289,7 @@ fn settings(arguments: &Arguments) -> Settings {
     let mut settings = Settings {
         bookmark_interval: Duration::from_secs(arguments.bookmark_seconds),
         event_lifetime: Duration::from_secs(arguments.event_ttl_seconds),
+        list_lifetime: arguments.list_seconds.map(Duration::from_secs),
         reads_in_flight_max: arguments.max_requests_inflight as usize,
         writes_in_flight_max: arguments.max_mutating_requests_inflight as usize,
         watches_max: arguments.max_watches,

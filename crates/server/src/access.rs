@@ -6,8 +6,10 @@
 mod fair_queue;
 mod flow;
 mod in_flight;
+mod list_ages;
 mod open_watches;
 
 pub(crate) use flow::Flow;
 pub(crate) use in_flight::{InFlight, Occupancy, Place, Refused, RequestKind};
+pub(crate) use list_ages::ListAges;
 pub(crate) use open_watches::{OpenWatches, WatchSlot};

@@ -7,7 +7,7 @@ use listwatch_store::Store;
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
-    access::{InFlight, OpenWatches, RequestKind},
+    access::{InFlight, ListAges, OpenWatches, RequestKind},
     admission::{Interceptors, configures},
     bootstrap,
     commit::{Committer, Destination, Persistence, object_key},
@@ -47,6 +47,7 @@ pub(crate) struct Server {
     pub(crate) lifecycle: Lifecycle,
     pub(crate) in_flight: InFlight,
     pub(crate) open_watches: Arc<OpenWatches>,
+    pub(crate) list_ages: ListAges,
     pub(crate) metrics: Metrics,
     pub(crate) discovery: LiveDiscovery,
     pub(crate) openapi: OpenApi,
@@ -139,6 +140,7 @@ impl Server {
                 settings.writes_in_flight_max,
                 settings.requests_waiting_max,
             ),
+            list_ages: ListAges::new(settings.list_lifetime),
             open_watches: OpenWatches::new(settings.watches_max, settings.watches_per_client_max),
             metrics: Metrics::new(),
             openapi: OpenApi::new(Arc::clone(&registry)),

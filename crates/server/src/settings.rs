@@ -20,6 +20,9 @@ pub struct Settings {
     pub bookmark_interval: Duration,
     /// How long events live after their last change.
     pub event_lifetime: Duration,
+    /// How long a list may be continued, or asked for as it was; `None` for as long as that is
+    /// remembered.
+    pub list_lifetime: Option<Duration>,
     /// The shortest life of a watch that named none; each gets up to twice as long.
     pub watch_lifetime_min: Duration,
     /// Reads answered at one time. At the bound they wait.
@@ -52,6 +55,7 @@ impl Default for Settings {
         Self {
             bookmark_interval: Duration::from_secs(5),
             event_lifetime: Duration::from_secs(60 * 60),
+            list_lifetime: None,
             watch_lifetime_min: Duration::from_secs(30 * 60),
             reads_in_flight_max: 400,
             writes_in_flight_max: 200,

@@ -34,7 +34,7 @@ pub(super) fn run(program: &Path, texts: &[String]) -> Result<()> {
         [] => focus(listed.lines().filter(|line| !is_comment(line))),
         texts => focus(texts.iter().map(String::as_str)),
     };
-    let server = Server::start("e2e", &[])?;
+    let server = Server::start("e2e", &["--list-seconds", "240"])?;
     add_node(&server)?;
     let report = server.folder().join("report.json");
     let ended = test_command(program, &server, (&focus, &report)).status();

@@ -33,12 +33,16 @@ pub(super) async fn page(server: &Server, request: &ResourceRequest) -> Result<L
     let cache = server.cache(&request.definition)?;
     let prefix = collection_prefix(request);
     let (snapshot, start) = match &options.continue_from {
-        None => (moment(&cache, options.freshness).await?, Vec::new()),
+        None => {
+            refuse_over(server, options.freshness)?;
+            (moment(&cache, options.freshness).await?, Vec::new())
+        }
         Some(token) => {
             let start = [prefix.as_bytes(), token.start.as_bytes()].concat();
-            (continued(&cache, token).await?, start)
+            (continued(server, &cache, token).await?, start)
         }
     };
+    server.list_ages.note(snapshot.revision());
     let limit = options
         .limit
         .and_then(|limit| usize::try_from(limit.get()).ok());
@@ -87,15 +91,32 @@ pub(super) async fn moment(cache: &KindCache, freshness: Freshness) -> Result<Sn
 }
 
 /// The state that an earlier page was cut from, or the present one when the token says so.
-async fn continued(cache: &KindCache, token: &ContinueToken) -> Result<Snapshot, Status> {
+async fn continued(
+    server: &Server,
+    cache: &KindCache,
+    token: &ContinueToken,
+) -> Result<Snapshot, Status> {
     let ContinueState::At(version) = token.state else {
         return cache.fresh().await.map_err(Status::from);
     };
-    match cache.exactly(Revision::new(version.get())).await {
-        Err(CacheError::Expired { .. }) => Err(Status::expired_continue(
-            &token.with_most_recent_state().encode(),
-        )),
+    let expired = || Status::expired_continue(&token.with_most_recent_state().encode());
+    let revision = Revision::new(version.get());
+    if server.list_ages.is_over(revision) {
+        return Err(expired());
+    }
+    match cache.exactly(revision).await {
+        Err(CacheError::Expired { .. }) => Err(expired()),
         snapshot => snapshot.map_err(Status::from),
+    }
+}
+
+/// Refuses a list of a moment that is past for too long.
+fn refuse_over(server: &Server, freshness: Freshness) -> Result<(), Status> {
+    match freshness {
+        Freshness::Exactly(version) if server.list_ages.is_over(Revision::new(version.get())) => {
+            Err(Status::expired_list())
+        }
+        _ => Ok(()),
     }
 }
 
