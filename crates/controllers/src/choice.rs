@@ -15,6 +15,8 @@ pub enum Name {
     ServiceAccount,
     /// Gives every namespace the certificate of the cluster's authority.
     RootCa,
+    /// Lets volumes and claims go that nobody uses.
+    StorageProtection,
 }
 
 /// The controllers that run.
@@ -35,11 +37,12 @@ pub struct UnknownController {
 
 impl Name {
     /// All that there are.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
         Self::RootCa,
+        Self::StorageProtection,
     ];
 
     /// What users call it.
@@ -49,13 +52,18 @@ impl Name {
             Self::GarbageCollector => "garbage-collector",
             Self::ServiceAccount => "serviceaccount",
             Self::RootCa => "root-ca",
+            Self::StorageProtection => "storage-protection",
         }
     }
 
     /// Whether it runs unless told otherwise.
     fn is_default(self) -> bool {
         match self {
-            Self::Namespace | Self::GarbageCollector | Self::ServiceAccount | Self::RootCa => true,
+            Self::Namespace
+            | Self::GarbageCollector
+            | Self::ServiceAccount
+            | Self::RootCa
+            | Self::StorageProtection => true,
         }
     }
 }
@@ -155,9 +163,13 @@ mod tests {
             "garbage-collector",
             "serviceaccount",
             "root-ca",
+            "storage-protection",
         ];
         assert_eq!(names("*"), default);
-        assert_eq!(names("*,-namespace, -root-ca"), default[1..3]);
+        assert_eq!(
+            names("*,-namespace, -root-ca, -storage-protection"),
+            default[1..3]
+        );
         assert_eq!(names("garbage-collector"), ["garbage-collector"]);
         assert_eq!(names("+root-ca,namespace"), ["namespace", "root-ca"]);
         assert_eq!(names(""), [""; 0]);

@@ -20,6 +20,7 @@ use crate::{
     namespace::{self, NamespaceController},
     namespace_contents::{self, Provided},
     objects::Objects,
+    storage_protection::{self, Protected},
 };
 
 /// What the controllers call themselves in `managedFields` and events.
@@ -182,6 +183,17 @@ impl Team {
                     server,
                     client,
                     provided,
+                    stop.clone(),
+                ));
+            }
+        }
+        if self.settings.choice.includes(Name::StorageProtection) {
+            for protected in Protected::ALL {
+                let (server, client) = (self.server.clone(), self.client.clone());
+                tasks.spawn(storage_protection::run(
+                    server,
+                    client,
+                    protected,
                     stop.clone(),
                 ));
             }

@@ -14,6 +14,7 @@ mod namespace;
 mod garbage_collector;
 mod cluster_authority;
 mod namespace_contents;
+mod storage_protection;
 
 pub use choice::{Choice, Name, UnknownController};
 pub use controllers::{Controllers, Settings, Standing};

@@ -8,3 +8,4 @@ mod namespaces;
 mod recorded;
 mod stage;
 mod standing;
+mod storage;
