@@ -18,6 +18,7 @@ use listwatch_api::{
     write_options::{DeleteOptions, WriteOptions},
     yaml,
 };
+use listwatch_cel::{Bindings, Budget, CompileError, Environment, Sizes, Type};
 use listwatch_server::registry::{Expected, Registry};
 use listwatch_store::{
     EmbeddedOptions, EmbeddedStore, WallClock,
@@ -54,6 +55,28 @@ fn keep_and_give_out(object: &Value) {
     stored.append(Header::Stored, ResourceVersion::new(7), &mut given);
     let given: Value = serde_json::from_slice(&given).expect("what is given out is JSON");
     assert_eq!(given["metadata"]["resourceVersion"], "7");
+}
+
+/// An expression of a rule or policy: refused with a reason, or evaluated within its budget.
+pub fn expression(input: &[u8]) {
+    const LIMIT: u64 = 10_000;
+    let Ok(source) = std::str::from_utf8(input) else {
+        return;
+    };
+    let data = serde_json::json!({"name": "web", "items": ["a", "b"], "replicas": 3});
+    let environment = Environment::kubernetes().with_variable("object", Type::Dyn);
+    let program = match environment.compile(source) {
+        Ok(program) => program,
+        Err(CompileError::Invalid { issues, .. }) => return assert!(!issues.is_empty()),
+        Err(CompileError::Failing(why)) => return assert!(!why.is_empty()),
+    };
+    let estimate = program.estimate(Sizes::Variables(&[]));
+    assert!(estimate.min <= estimate.max);
+    let bindings = Bindings::new().with("object", listwatch_cel::Value::dynamic(&data));
+    let mut budget = Budget::new(LIMIT);
+    if program.evaluate(&bindings, &mut budget).is_ok() {
+        assert!(budget.spent() <= LIMIT);
+    }
 }
 
 /// The parameters of a request.

@@ -49,6 +49,24 @@ fn bodies() {
 }
 
 #[test]
+fn expressions() {
+    replay(
+        expression,
+        &[
+            b"object.replicas <= 5 && object.name.startsWith('web')",
+            b"object.items.all(i, i.matches('^[a-z]+$')) || has(object.other.field)",
+            b"object.?other.field.orValue({'a': [1, 2.5, 3u]}).size() in [1, 0x10]",
+            b"'%s %.2f'.format([object.items.map(i, i + \"\\u00e9\"), 1.5]) == r'raw'",
+            b"true ? b'\\xff' : null",
+            b"quantity('1.5Gi').compareTo(quantity('2G')) < 0",
+            b"cidr('10.0.0.0/8').containsIP('10.1.2.3')",
+            b"timestamp('2024-02-29T12:00:00Z') + duration('1h30m') > timestamp(0)",
+            &[b'('; 400],
+        ],
+    );
+}
+
+#[test]
 fn queries() {
     replay(
         list_query,

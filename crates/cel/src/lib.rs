@@ -5,6 +5,7 @@
 //! program is evaluated
 //! with [`Bindings`] and a [`Budget`].
 
+mod admission;
 mod ast;
 mod checker;
 mod environment;

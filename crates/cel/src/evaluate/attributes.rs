@@ -59,7 +59,10 @@ impl<'e, 'a> Evaluator<'e, 'a> {
             Local::Ready(outcome) => return outcome.clone(),
             Local::Pending(node) => *node,
         };
+        // What is computed late sees the variables that were there when it was written.
+        let later = self.locals.split_off(place);
         let outcome = self.node(node);
+        self.locals.extend(later);
         self.locals[place] = Local::Ready(outcome.clone());
         outcome
     }

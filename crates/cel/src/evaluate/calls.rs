@@ -37,10 +37,21 @@ impl<'e, 'a> Evaluator<'e, 'a> {
     ) -> Outcome<'a> {
         let sizes: Vec<u64> = outcomes.iter().map(size).collect();
         let arguments: Result<Vec<Value<'a>>, EvaluationError> = outcomes.into_iter().collect();
+        let known = Cost {
+            call,
+            sizes: &sizes,
+            arguments: arguments.as_deref().unwrap_or_default(),
+            outcome: &Ok(Value::Null),
+        };
+        let beforehand = known.of_quadratic_function(call.overload.unwrap_or(""));
+        self.budget.charge(beforehand.unwrap_or(0))?;
         let outcome = match &arguments {
             Ok(arguments) => apply(call, arguments),
             Err(error) => Err(error.clone()),
         };
+        if beforehand.is_some() {
+            return outcome;
+        }
         let cost = Cost {
             call,
             sizes: &sizes,
@@ -153,21 +164,8 @@ impl Cost<'_, '_> {
             .unwrap_or_else(|| self.of_standard_function(overload))
     }
 
-    /// What lists and sets of the language's extensions cost.
+    /// What lists of the language's extensions cost.
     fn of_list_function(&self, overload: &str) -> Option<u64> {
-        let allocating = |factor: f64, size: u64| {
-            let factor = if factor < 0.0 { 1.0 } else { factor };
-            ((size as f64 * factor) as u64).saturating_add(1 + LIST_COST)
-        };
-        let compared = |index: usize| {
-            let first = match self.arguments.get(index) {
-                Some(Value::List(list)) => list.get(0),
-                _ => None,
-            };
-            let text = matches!(first, Some(Ok(Value::String(_) | Value::Bytes(_))));
-            let factor = if text { 2.0 + TEXT_FACTOR } else { 2.0 };
-            allocating(factor, self.size(index).saturating_mul(self.size(index)))
-        };
         Some(match overload {
             "list_slice" | "lists_range" | "list_reverse" => allocating(1.0, size(self.outcome)),
             "list_flatten" => allocating(1.0, self.size(0)),
@@ -175,19 +173,31 @@ impl Cost<'_, '_> {
                 Some(Value::Int(depth)) => allocating(*depth as f64, self.size(0)),
                 _ => allocating(1.0, self.size(0)),
             },
-            "list_distinct" => compared(0),
-            "list_sets_contains_list" | "list_sets_intersects_list" => {
-                self.size(0).saturating_mul(self.size(1)).saturating_add(1)
-            }
-            "list_sets_equivalent_list" => self
-                .size(0)
-                .saturating_mul(self.size(1))
-                .saturating_mul(2)
-                .saturating_add(1),
-            _ if overload.ends_with("_sort") => compared(0),
-            _ if overload.ends_with("_sortByAssociatedKeys") => compared(1),
             _ => return None,
         })
+    }
+
+    /// What functions cost that compare elements with one another: charged before they begin.
+    fn of_quadratic_function(&self, overload: &str) -> Option<u64> {
+        let pairs = self.size(0).saturating_mul(self.size(1));
+        Some(match overload {
+            "list_distinct" => self.of_comparisons(0),
+            "list_sets_contains_list" | "list_sets_intersects_list" => pairs.saturating_add(1),
+            "list_sets_equivalent_list" => pairs.saturating_mul(2).saturating_add(1),
+            _ if overload.ends_with("_sort") => self.of_comparisons(0),
+            _ if overload.ends_with("_sortByAssociatedKeys") => self.of_comparisons(1),
+            _ => return None,
+        })
+    }
+
+    fn of_comparisons(&self, index: usize) -> u64 {
+        let first = match self.arguments.get(index) {
+            Some(Value::List(list)) => list.get(0),
+            _ => None,
+        };
+        let text = matches!(first, Some(Ok(Value::String(_) | Value::Bytes(_))));
+        let factor = if text { 2.0 + TEXT_FACTOR } else { 2.0 };
+        allocating(factor, self.size(index).saturating_mul(self.size(index)))
     }
 
     /// What Kubernetes' own libraries cost, by the name of the function.
@@ -260,6 +270,12 @@ pub(crate) fn is_text_order(overload: &str) -> bool {
     ordering
         .iter()
         .any(|prefix| matches!(overload.strip_prefix(prefix), Some("string" | "bytes")))
+}
+
+/// What making a list of a size costs.
+fn allocating(factor: f64, size: u64) -> u64 {
+    let factor = if factor < 0.0 { 1.0 } else { factor };
+    ((size as f64 * factor) as u64).saturating_add(1 + LIST_COST)
 }
 
 fn pattern_cost(text: u64, pattern: u64) -> u64 {

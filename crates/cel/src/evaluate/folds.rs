@@ -1,8 +1,11 @@
 //! Folds over lists and maps.
 
+use std::sync::Arc;
+
 use super::{Evaluator, Local};
 use crate::error::EvaluationError;
-use crate::plan::{Attribute, Fold, Node, Root, Variables};
+use crate::library::insert_into;
+use crate::plan::{Attribute, CallNode, Fold, Node, Root, Variables};
 use crate::value::{List, Map, Outcome, Value};
 
 impl<'e, 'a> Evaluator<'e, 'a> {
@@ -91,7 +94,7 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         Ok(if done { Going::Done } else { Going::On })
     }
 
-    /// The next value of the accumulator. A list that grows by an element is not copied for it.
+    /// The next value of the accumulator. A list or map that grows is not copied for it.
     fn step<'n: 'e>(
         &mut self,
         step: &'n Node,
@@ -112,14 +115,26 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         let Node::Call(call) = step else {
             return self.operand(step);
         };
-        let ("_+_", [Node::Attribute(attribute), added]) =
-            (call.function.as_str(), &call.arguments[..])
-        else {
+        let Some((Node::Attribute(first), added)) = call.arguments.split_first() else {
             return self.operand(step);
         };
-        if !is_accumulator(attribute, accumulator) {
-            return self.operand(step);
+        match (call.function.as_str(), added) {
+            ("_+_", [added]) if is_accumulator(first, accumulator) => {
+                self.append(call, accumulator, added)
+            }
+            ("cel.@mapInsert", _) if is_accumulator(first, accumulator) => {
+                self.insert(call, accumulator, added)
+            }
+            _ => self.operand(step),
         }
+    }
+
+    fn append<'n: 'e>(
+        &mut self,
+        call: &'n CallNode,
+        accumulator: usize,
+        added: &'n Node,
+    ) -> Result<Outcome<'a>, EvaluationError> {
         let before = self.operand(&call.arguments[0])?;
         self.locals[accumulator] = Local::Ready(Ok(Value::Null));
         let added = self.operand(added)?;
@@ -130,6 +145,39 @@ impl<'e, 'a> Evaluator<'e, 'a> {
             }
             (before, added) => settled(self.finish(call, vec![before, added])),
         }
+    }
+
+    fn insert<'n: 'e>(
+        &mut self,
+        call: &'n CallNode,
+        accumulator: usize,
+        added: &'n [Node],
+    ) -> Result<Outcome<'a>, EvaluationError> {
+        let mut entries = match self.operand(&call.arguments[0])? {
+            Ok(Value::Map(Map::Values(entries))) => entries,
+            Err(error) if added.len() > 1 => return Ok(Err(error)),
+            before => {
+                let mut outcomes = vec![before];
+                for node in added {
+                    outcomes.push(self.operand(node)?);
+                }
+                return settled(self.finish(call, outcomes));
+            }
+        };
+        self.locals[accumulator] = Local::Ready(Ok(Value::Null));
+        let mut values = Vec::with_capacity(added.len());
+        for node in added {
+            match self.operand(node)? {
+                Ok(value) => values.push(value),
+                Err(error) => {
+                    self.budget.charge(u64::from(added.len() == 1))?;
+                    return Ok(Err(error));
+                }
+            }
+        }
+        self.budget.charge(1)?;
+        let outcome = insert_into(Arc::make_mut(&mut entries), &values);
+        Ok(outcome.map(|()| Value::Map(Map::Values(entries))))
     }
 }
 

@@ -140,25 +140,34 @@ fn contains<'a>(sought: &Value<'a>, among: &Value<'a>) -> Outcome<'a> {
 
 /// A map with an entry, or the entries of another map, added.
 fn insert<'a>(arguments: &[Value<'a>]) -> Outcome<'a> {
-    let Value::Map(map) = &arguments[0] else {
+    let Some((Value::Map(map), added)) = arguments.split_first() else {
         return unfit();
     };
     let mut entries = match map {
         Map::Values(entries) => (**entries).clone(),
         _ => Entries::default(),
     };
-    match arguments {
-        [_, key, value] => add_entry(&mut entries, key, value)?,
-        [_, Value::Map(added)] => {
+    insert_into(&mut entries, added)?;
+    Ok(Value::Map(Map::Values(entries.into())))
+}
+
+/// Adds a key with its value, or the entries of a map; none of them may be there already.
+pub(crate) fn insert_into<'a>(
+    entries: &mut Entries<'a>,
+    added: &[Value<'a>],
+) -> Result<(), EvaluationError> {
+    match added {
+        [key, value] => add_entry(entries, key, value),
+        [Value::Map(added)] => {
             for key in added.keys() {
                 if let Some(value) = added.find(&key)? {
-                    add_entry(&mut entries, &key, &value)?;
+                    add_entry(entries, &key, &value)?;
                 }
             }
+            Ok(())
         }
-        _ => return unfit(),
+        _ => unfit(),
     }
-    Ok(Value::Map(Map::Values(entries.into())))
 }
 
 fn add_entry<'a>(
@@ -169,8 +178,6 @@ fn add_entry<'a>(
     if entries.insert(key.clone(), value.clone())? {
         return Ok(());
     }
-    fail(format!(
-        "insert failed: key {} already exists",
-        super::format_text::plain(key)
-    ))
+    let shown = super::format_text::plain(key);
+    fail(format!("insert failed: key {shown} already exists"))
 }

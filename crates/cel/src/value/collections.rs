@@ -1,6 +1,8 @@
 //! Lists and maps, made by an expression or lying in JSON data.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -66,7 +68,7 @@ impl<'a> List<'a> {
     }
 
     /// This list followed by another, as the list's identity has it: a set gains nothing that it
-    /// has already.
+    /// has already, and of elements with the same keys the other's stay.
     pub(crate) fn concat(self, other: &List<'a>) -> Outcome<'a> {
         let identity = self.identity().clone();
         let mut values = match self {
@@ -74,21 +76,25 @@ impl<'a> List<'a> {
             Self::Json { .. } => Arc::new(self.to_vec()?),
         };
         let target = Arc::make_mut(&mut values);
+        if identity == ListIdentity::Atomic {
+            target.reserve(other.len());
+            for value in other.iter() {
+                target.push(value?);
+            }
+            return Ok(Value::List(List::Values(values)));
+        }
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (place, value) in target.iter().enumerate() {
+            places.insert(identity_of(value, &identity)?, place);
+        }
         for value in other.iter() {
             let value = value?;
-            match &identity {
-                ListIdentity::Atomic => target.push(value),
-                ListIdentity::Set => {
-                    if position(target, |known| known.equals(&value))?.is_none() {
-                        target.push(value);
-                    }
+            match places.entry(identity_of(&value, &identity)?) {
+                Entry::Vacant(entry) => {
+                    entry.insert(target.len());
+                    target.push(value);
                 }
-                ListIdentity::Map(keys) => {
-                    match position(target, |known| same_keys(known, &value, keys))? {
-                        Some(index) => target[index] = value,
-                        None => target.push(value),
-                    }
-                }
+                Entry::Occupied(entry) => target[*entry.get()] = value,
             }
         }
         Ok(Value::List(List::Values(values)))
@@ -104,39 +110,39 @@ impl<'a> List<'a> {
     }
 }
 
-fn position<'a>(
-    values: &[Value<'a>],
-    mut matches: impl FnMut(&Value<'a>) -> Result<bool, EvaluationError>,
-) -> Result<Option<usize>, EvaluationError> {
-    for (index, value) in values.iter().enumerate() {
-        if matches(value)? {
-            return Ok(Some(index));
+/// What tells an element of a list from the others, as text.
+pub(super) fn identity_of(
+    value: &Value<'_>,
+    identity: &ListIdentity,
+) -> Result<String, EvaluationError> {
+    let mut text = String::new();
+    match (identity, value) {
+        (ListIdentity::Map(keys), Value::Map(map)) => {
+            for key in keys {
+                let key = names::escape(key).unwrap_or_else(|| key.clone());
+                if let Some(part) = map.find_text(&key)? {
+                    write_identity(&part, &mut text)?;
+                }
+                text.push('\u{0}');
+            }
         }
+        _ => write_identity(value, &mut text)?,
     }
-    Ok(None)
+    Ok(text)
 }
 
-/// Whether two elements of a list have the same values in the fields that tell elements apart.
-pub(super) fn same_keys(
-    one: &Value<'_>,
-    other: &Value<'_>,
-    keys: &[String],
-) -> Result<bool, EvaluationError> {
-    let (Value::Map(one), Value::Map(other)) = (one, other) else {
-        return Ok(false);
-    };
-    for key in keys {
-        let key = names::escape(key).unwrap_or_else(|| key.clone());
-        let same = match (one.find_text(&key)?, other.find_text(&key)?) {
-            (Some(one), Some(other)) => one.equals(&other)?,
-            (None, None) => true,
-            _ => false,
-        };
-        if !same {
-            return Ok(false);
+/// Writes the same for values that are equal, and for no others.
+fn write_identity(value: &Value<'_>, text: &mut String) -> Result<(), EvaluationError> {
+    let written = match value {
+        Value::Double(number) if number.fract() == 0.0 && number.abs() < 1e18 => {
+            write!(text, "n{}", *number as i64)
         }
-    }
-    Ok(true)
+        Value::Double(number) => write!(text, "d{number}"),
+        Value::Int(number) => write!(text, "n{number}"),
+        Value::Uint(number) => write!(text, "n{number}"),
+        other => write!(text, "{}{}", other.type_name(), other.to_json()?),
+    };
+    written.map_err(|error| EvaluationError::failed(error.to_string()))
 }
 
 /// A map.

@@ -1,8 +1,9 @@
 //! When two values are the same, and which comes first.
 
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
-use super::collections::same_keys;
+use super::collections::identity_of;
 use super::{List, Map, Value};
 use crate::error::EvaluationError;
 use crate::schema::ListIdentity;
@@ -90,41 +91,27 @@ fn same_list<'a>(one: &List<'a>, other: &List<'a>) -> Answer {
             }
             Ok(true)
         }
-        ListIdentity::Set => same_unordered(one, other, |one, other| one.equals(other)),
-        ListIdentity::Map(keys) => same_unordered(one, other, |one, other| {
-            Ok(same_keys(one, other, keys)? && one.equals(other)?)
-        }),
+        identity => same_unordered(one, other, identity),
     }
 }
 
-/// Whether each element of one list is among the other's, and the other way round.
-fn same_unordered<'a>(
-    one: &List<'a>,
-    other: &List<'a>,
-    same: impl Fn(&Value<'a>, &Value<'a>) -> Answer,
-) -> Answer {
-    let (one, other) = (one.to_vec()?, other.to_vec()?);
-    Ok(all_among(&one, &other, &same)? && all_among(&other, &one, &same)?)
-}
-
-fn all_among<'a>(
-    elements: &[Value<'a>],
-    among: &[Value<'a>],
-    same: &impl Fn(&Value<'a>, &Value<'a>) -> Answer,
-) -> Answer {
-    for element in elements {
-        let mut found = false;
-        for candidate in among {
-            if same(element, candidate)? {
-                found = true;
-                break;
-            }
-        }
-        if !found {
-            return Ok(false);
-        }
+/// Whether the elements of one list, told apart as the list says, are those of the other.
+fn same_unordered<'a>(one: &List<'a>, other: &List<'a>, identity: &ListIdentity) -> Answer {
+    let mut known: HashMap<String, Value<'a>> = HashMap::new();
+    for value in one.iter() {
+        let value = value?;
+        known.insert(identity_of(&value, identity)?, value);
     }
-    Ok(true)
+    let mut seen = HashSet::new();
+    for value in other.iter() {
+        let value = value?;
+        let name = identity_of(&value, identity)?;
+        match known.get(&name) {
+            Some(known) if known.equals(&value)? => seen.insert(name),
+            _ => return Ok(false),
+        };
+    }
+    Ok(seen.len() == known.len())
 }
 
 fn same_map<'a>(one: &Map<'a>, other: &Map<'a>) -> Answer {
