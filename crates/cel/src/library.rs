@@ -40,7 +40,7 @@ pub(crate) fn implementation(function: &str, overload: &str) -> Option<Function>
 }
 
 pub(crate) use conversions::is_conversion;
-pub(crate) use operators::insert_into;
+pub(crate) use operators::{insert_into, lacks};
 
 /// Whether a function looks at the types of its arguments itself.
 pub(crate) fn is_unguarded(function: &str) -> bool {

@@ -220,7 +220,10 @@ impl Estimator<'_> {
 
     fn joined(&self, target: &Operand<'_>, asked: &Asked<'_, '_>) -> Estimate {
         let elements = target.size.unwrap_or(Size::UNKNOWN);
-        let mut size = elements.times(self.element_size(target));
+        let mut size = match target.declared.parts()[..] {
+            [] => Size::fixed(0),
+            _ => elements.times(self.element_size(target)),
+        };
         if !asked.arguments.is_empty() {
             let between = Size {
                 min: elements.min.saturating_sub(1),

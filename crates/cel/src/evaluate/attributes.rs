@@ -75,7 +75,13 @@ impl<'e, 'a> Evaluator<'e, 'a> {
         };
         for qualifier in qualifiers {
             optional = optional || qualifier.mode == Mode::Optional;
-            let key = self.key(&qualifier.key)?;
+            let key = match self.key(&qualifier.key) {
+                Err(error) if error != EvaluationError::OutOfBudget && !optional => {
+                    self.budget.charge(READ_COST)?;
+                    return Err(error);
+                }
+                key => key?,
+            };
             let found = select(&value, &key);
             let required = !optional && qualifier.mode == Mode::Plain;
             match found {
@@ -110,9 +116,19 @@ impl<'e, 'a> Evaluator<'e, 'a> {
     fn key<'n: 'e>(&mut self, key: &'n Key) -> Outcome<'a> {
         match key {
             Key::Constant(value) => Ok(value.clone()),
-            Key::Attribute(attribute) => self.resolve(attribute),
+            Key::Attribute(attribute) => match self.resolve(attribute)? {
+                Value::List(_) => unusable("[]interface {}"),
+                Value::Map(_) => unusable("map[string]interface {}"),
+                key => Ok(key),
+            },
         }
     }
+}
+
+fn unusable<'a>(name: &str) -> Outcome<'a> {
+    Err(EvaluationError::failed(format!(
+        "invalid qualifier type: {name}"
+    )))
 }
 
 /// Why nothing was selected.
@@ -156,6 +172,10 @@ fn element<'a>(list: &List<'a>, key: &Value<'a>) -> Result<Value<'a>, Missing> {
         Value::Int(index) => usize::try_from(*index).ok(),
         Value::Uint(index) => usize::try_from(*index).ok(),
         Value::Double(index) if index.fract() == 0.0 && *index >= 0.0 => Some(*index as usize),
+        Value::Double(index) => {
+            let message = format!("unsupported index value {index} in list");
+            return Err(Missing::Because(EvaluationError::failed(message)));
+        }
         other => {
             let message = format!("unsupported index type '{}' in list", other.type_name());
             return Err(Missing::Because(EvaluationError::failed(message)));

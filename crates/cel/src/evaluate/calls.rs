@@ -16,12 +16,17 @@ const REQUIREMENT_COST: f64 = 50.0;
 
 impl<'e, 'a> Evaluator<'e, 'a> {
     pub(super) fn call<'n: 'e>(&mut self, call: &'n CallNode) -> Outcome<'a> {
-        let direct = call.overload.is_some() || matches!(call.action, Action::Direct(_));
+        let direct = match call.action {
+            Action::Direct(_) => true,
+            Action::Dispatch(_) => call.overload.is_some() && call.function != "format",
+            Action::Pattern(_) => false,
+        };
         let together = call.arguments.len() <= 2 && direct;
         let mut outcomes = Vec::with_capacity(call.arguments.len());
-        for argument in &call.arguments {
+        for (index, argument) in call.arguments.iter().enumerate() {
             let outcome = self.operand(argument)?;
-            if outcome.is_err() && !together {
+            let last = index + 1 == call.arguments.len();
+            if outcome.is_err() && !together && !last {
                 return outcome;
             }
             outcomes.push(outcome);
@@ -65,7 +70,15 @@ impl<'e, 'a> Evaluator<'e, 'a> {
 
 fn apply<'a>(call: &CallNode, arguments: &[Value<'a>]) -> Outcome<'a> {
     match &call.action {
-        Action::Direct(function) => function(arguments),
+        Action::Direct(function) => function(arguments).map_err(|error| match arguments.first() {
+            Some(first)
+                if error == EvaluationError::no_such_overload()
+                    && library::lacks(&call.function, first) =>
+            {
+                EvaluationError::failed(format!("no such overload: {}", call.function))
+            }
+            _ => error,
+        }),
         Action::Pattern(pattern) => library::regex::apply(&call.function, pattern, arguments),
         Action::Dispatch(candidates) => {
             let fitting = candidates

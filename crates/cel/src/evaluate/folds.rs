@@ -176,6 +176,16 @@ impl<'e, 'a> Evaluator<'e, 'a> {
             }
         }
         self.budget.charge(1)?;
+        if let [other] = &values[..]
+            && !matches!(other, Value::Map(_))
+        {
+            let message = format!(
+                "no such overload: {}(map, {})",
+                call.function,
+                other.type_name()
+            );
+            return Ok(Err(EvaluationError::failed(message)));
+        }
         let outcome = insert_into(Arc::make_mut(&mut entries), &values);
         Ok(outcome.map(|()| Value::Map(Map::Values(entries))))
     }

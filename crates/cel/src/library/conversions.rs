@@ -119,6 +119,12 @@ fn parse_double(text: &str) -> Option<f64> {
         "nan" if unsigned.len() == text.len() => return Some(f64::NAN),
         _ => {}
     }
+    let separated = text.as_bytes().windows(3).all(|around| {
+        around[1] != b'_' || (around[0].is_ascii_digit() && around[2].is_ascii_digit())
+    });
+    if text.contains('_') && separated && !text.starts_with('_') && !text.ends_with('_') {
+        return parse_double(&text.replace('_', ""));
+    }
     let plain = unsigned
         .bytes()
         .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));

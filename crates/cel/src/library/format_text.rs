@@ -50,11 +50,11 @@ pub(crate) fn pieces(format: &str, arguments: usize) -> Result<Vec<Piece>, Strin
             rest = after;
             continue;
         }
-        if holes >= arguments {
-            return Err(format!("index {holes} out of range"));
-        }
         if rest.is_empty() {
             return Err("unexpected end of string".to_owned());
+        }
+        if holes >= arguments {
+            return Err(format!("index {holes} out of range"));
         }
         let (clause, after) =
             clause(rest).map_err(|why| format!("could not parse formatting clause: {why}"))?;

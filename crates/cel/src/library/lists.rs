@@ -158,7 +158,12 @@ fn flatten<'a>(arguments: &[Value<'a>]) -> Outcome<'a> {
     let (list, depth) = match arguments {
         [Value::List(list)] => (list, 1),
         [Value::List(list), Value::Int(depth)] => (list, *depth),
-        _ => return unfit(),
+        [other] => return fail(format!("no such overload: {}.flatten()", other.type_name())),
+        [other, depth, ..] => {
+            let (other, depth) = (other.type_name(), depth.type_name());
+            return fail(format!("no such overload: {other}.flatten({depth})"));
+        }
+        [] => return unfit(),
     };
     if depth < 0 {
         return fail("level must be non-negative");

@@ -36,6 +36,53 @@ pub(super) fn implementation(function: &str) -> Option<Function> {
     })
 }
 
+/// Whether a function is not defined for values like its first argument, whatever the others are.
+pub(crate) fn lacks(function: &str, first: &Value<'_>) -> bool {
+    use Value::{Bool, Bytes, Double, Duration, Int, List, String, Timestamp, Uint};
+    match function {
+        "_+_" => !matches!(
+            first,
+            Int(_)
+                | Uint(_)
+                | Double(_)
+                | String(_)
+                | Bytes(_)
+                | List(_)
+                | Duration(_)
+                | Timestamp(_)
+        ),
+        "_-_" => !matches!(
+            first,
+            Int(_) | Uint(_) | Double(_) | String(_) | Duration(_) | Timestamp(_)
+        ),
+        "_*_" | "_/_" => !matches!(
+            first,
+            Int(_) | Uint(_) | Double(_) | String(_) | Duration(_) | Timestamp(_)
+        ),
+        "_%_" => !matches!(
+            first,
+            Int(_) | Uint(_) | String(_) | Duration(_) | Timestamp(_)
+        ),
+        "-_" => !matches!(
+            first,
+            Int(_) | Double(_) | Bool(_) | String(_) | Duration(_) | Timestamp(_)
+        ),
+        "_<_" | "_<=_" | "_>_" | "_>=_" => !matches!(
+            first,
+            Bool(_)
+                | Int(_)
+                | Uint(_)
+                | Double(_)
+                | String(_)
+                | Bytes(_)
+                | Duration(_)
+                | Timestamp(_)
+        ),
+        "matches" => !matches!(first, String(_)),
+        _ => false,
+    }
+}
+
 fn checked<'a>(value: Option<i64>) -> Outcome<'a> {
     value
         .map(Value::Int)
@@ -114,7 +161,7 @@ fn negate<'a>(value: &Value<'a>) -> Outcome<'a> {
             .nanoseconds()
             .checked_neg()
             .map(|nanoseconds| Value::Duration(time::Duration::from_nanoseconds(nanoseconds)))
-            .ok_or_else(|| EvaluationError::failed("duration overflow")),
+            .ok_or_else(|| EvaluationError::failed("integer overflow")),
         _ => unfit(),
     }
 }

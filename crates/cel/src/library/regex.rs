@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::{Function, fail, unfit};
+use super::{Function, unfit};
 use crate::error::EvaluationError;
 use crate::value::{Outcome, Value};
 
@@ -17,7 +17,7 @@ pub(super) fn implementation(overload: &str) -> Option<Function> {
                     .map_err(EvaluationError::failed)?
                     .is_match(text),
             )),
-            _ => fail("no such overload: matches"),
+            _ => unfit(),
         },
         "string_find_string" => |arguments| match arguments {
             [Value::String(text), Value::String(pattern)] => Ok(find(text, &legal(pattern)?)),

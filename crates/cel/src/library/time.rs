@@ -157,7 +157,7 @@ impl Timestamp {
         let total = seconds * i128::from(NANOSECONDS) + nanoseconds;
         i64::try_from(total)
             .map(Duration)
-            .map_err(|_| EvaluationError::failed("timestamp overflow"))
+            .map_err(|_| EvaluationError::failed("integer overflow"))
     }
 }
 
@@ -165,6 +165,56 @@ impl Timestamp {
 /// letters in lower case.
 pub(crate) fn parse_lenient(text: &str) -> Option<Timestamp> {
     Timestamp::parse(&text.to_ascii_uppercase())
+}
+
+/// Reads a date-time of the data: RFC 3339, which may lack its zone. No text is the beginning of
+/// 1970.
+pub(crate) fn parse_data(text: &str) -> Option<Timestamp> {
+    if text.is_empty() {
+        return Timestamp::from_seconds(0);
+    }
+    Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}Z")))
+}
+
+/// Reads a span of the data: as in expressions, or whole numbers with words such as `2 weeks`.
+pub(crate) fn parse_words(text: &str) -> Option<Duration> {
+    if let Some(duration) = Duration::parse(text) {
+        return Some(duration);
+    }
+    let mut total: Option<i64> = None;
+    let mut rest = text;
+    while let Some(start) = rest.find(|character: char| character.is_ascii_digit()) {
+        let digits = rest[start..].bytes().take_while(u8::is_ascii_digit).count();
+        let (number, after) = rest[start..].split_at(digits);
+        let word = after.trim_start();
+        let letters = word
+            .find(|character: char| !(character.is_ascii_alphabetic() || character == 'µ'))
+            .unwrap_or(word.len());
+        if let Some(unit) = word_unit(&word[..letters].to_lowercase()) {
+            let amount = number.parse::<i64>().ok()?.checked_mul(unit)?;
+            total = Some(total.unwrap_or(0).checked_add(amount)?);
+        }
+        rest = &word[letters..];
+    }
+    total.map(Duration)
+}
+
+/// Nanoseconds in a unit that is written as a word.
+fn word_unit(word: &str) -> Option<i64> {
+    const UNITS: [(&[&str], &str, i64); 8] = [
+        (&["ns"], "nano", 1),
+        (&["us", "µs"], "micro", 1_000),
+        (&["ms"], "milli", 1_000_000),
+        (&["s"], "sec", NANOSECONDS),
+        (&["m"], "min", 60 * NANOSECONDS),
+        (&["h", "hr"], "hour", 3_600 * NANOSECONDS),
+        (&["d"], "day", 86_400 * NANOSECONDS),
+        (&["w", "wk"], "week", 604_800 * NANOSECONDS),
+    ];
+    let unit = UNITS
+        .iter()
+        .find(|(short, long, _)| short.contains(&word) || word.starts_with(long));
+    unit.map(|(_, _, nanoseconds)| *nanoseconds)
 }
 
 fn number(text: &str) -> Option<i64> {
@@ -333,7 +383,7 @@ pub(crate) fn subtract<'a>(one: &Value<'a>, other: &Value<'a>) -> Option<Outcome
 fn spans<'a>(nanoseconds: Option<i64>) -> Outcome<'a> {
     nanoseconds
         .map(|nanoseconds| Value::Duration(Duration(nanoseconds)))
-        .ok_or_else(|| EvaluationError::failed("duration overflow"))
+        .ok_or_else(|| EvaluationError::failed("integer overflow"))
 }
 
 /// A part of a point in time, in a zone, or of a span.
@@ -436,6 +486,19 @@ mod tests {
         ] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn spans_of_the_data_may_be_written_in_words() {
+        assert_eq!(parse_words("2 weeks").unwrap().to_string(), "1209600s");
+        assert_eq!(parse_words("1d 2 hours").unwrap().to_string(), "93600s");
+        assert_eq!(parse_words("1h30m").unwrap().to_string(), "5400s");
+        assert_eq!(parse_words("soon"), None);
+        assert_eq!(
+            parse_data("2024-01-01T10:00:00").unwrap().to_string(),
+            "2024-01-01T10:00:00Z"
+        );
+        assert_eq!(parse_data("2024-01-01t10:00:00z"), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::{List, Map, Outcome, Text, Value};
 use crate::error::EvaluationError;
-use crate::library::time::{self, Duration, Timestamp};
+use crate::library::time::{self, Timestamp};
 use crate::schema::{DYNAMIC, ListIdentity, Nullability, Schema, Shape};
 
 static ATOMIC: ListIdentity = ListIdentity::Atomic;
@@ -161,11 +161,11 @@ fn scalar<'a>(shape: &Shape, json: &'a Json) -> Outcome<'a> {
 
 fn formatted<'a>(shape: &Shape, text: &str) -> Outcome<'a> {
     match shape {
-        Shape::Bytes => match base64::engine::general_purpose::STANDARD.decode(text) {
+        Shape::Bytes => match base64::engine::general_purpose::URL_SAFE.decode(text) {
             Ok(bytes) => Ok(Value::Bytes(bytes.into())),
             Err(error) => mismatch(format!("Invalid byte formatted string {text}: {error}")),
         },
-        Shape::Duration => match Duration::parse(text) {
+        Shape::Duration => match time::parse_words(text) {
             Some(duration) => Ok(Value::Duration(duration)),
             None => mismatch(format!(
                 "Invalid duration {text}: unable to parse {text} as duration"
@@ -177,7 +177,7 @@ fn formatted<'a>(shape: &Shape, text: &str) -> Outcome<'a> {
                 "Invalid date formatted string {text}: parsing time {text:?}"
             )),
         },
-        Shape::DateTime => match time::parse_lenient(text) {
+        Shape::DateTime => match time::parse_data(text) {
             Some(timestamp) => Ok(Value::Timestamp(timestamp)),
             None => mismatch(format!(
                 "Invalid date-time formatted string {text}: parsing time {text:?}"
