@@ -49,6 +49,7 @@ func run(ctx context.Context) error {
 		{"a watch goes on from a bookmark", watchGoesOnFromBookmark},
 		{"typed clients speak protobuf both ways", typedClientsSpeakProtobuf},
 		{"metadata clients speak protobuf", metadataClientsSpeakProtobuf},
+		{"custom kinds are protobuf in their metadata only", customKindsAreProtobufInTheirMetadata},
 		{"the OpenAPI document in protobuf is the one in JSON", openapiIsTheSameInProtobuf},
 		{"a table is never protobuf", tablesAreNotProtobuf},
 	}

@@ -14,14 +14,18 @@ import (
 	openapi_v2 "github.com/google/gnostic-models/openapiv2"
 	"google.golang.org/protobuf/proto"
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
@@ -39,6 +43,8 @@ const (
 	typedConfigMap  = "typed"
 	informerTimeout = 30 * time.Second
 )
+
+var thingsResource = schema.GroupVersionResource{Group: "wire.example.com", Version: "v1", Resource: "things"}
 
 // wireLog notes in which forms requests and answers travelled.
 type wireLog struct {
@@ -120,7 +126,7 @@ func typedClientsSpeakProtobuf(ctx context.Context, harness *harness) error {
 		return fmt.Errorf("the informer never synced")
 	}
 	for _, step := range []func(context.Context, kubernetes.Interface) error{
-		changeConfigMap, scaleDeployment, askQuestions, hearRefusals, deleteWithOptions,
+		changeConfigMap, scaleDeployment, askQuestions, requestToken, hearRefusals, deleteWithOptions,
 	} {
 		if err := step(ctx, client); err != nil {
 			return err
@@ -224,6 +230,20 @@ func askQuestions(ctx context.Context, client kubernetes.Interface) error {
 	answer, err := reviews.Create(ctx, question, metav1.CreateOptions{})
 	if err == nil && !answer.Status.Allowed {
 		err = fmt.Errorf("not allowed: %v", answer)
+	}
+	return err
+}
+
+func requestToken(ctx context.Context, client kubernetes.Interface) error {
+	accounts := client.CoreV1().ServiceAccounts(typedNamespace)
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "typed"}}
+	if _, err := accounts.Create(ctx, account, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	wish := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: []string{"others"}}}
+	given, err := accounts.CreateToken(ctx, "typed", wish, metav1.CreateOptions{})
+	if err == nil && strings.Count(given.Status.Token, ".") != 2 {
+		err = fmt.Errorf("no token: %v", given)
 	}
 	return err
 }
@@ -345,6 +365,60 @@ func metadataClientsSpeakProtobuf(ctx context.Context, harness *harness) error {
 	)
 }
 
+// customKindsAreProtobufInTheirMetadata defines a kind in protobuf, asks for its objects in JSON, as
+// they have no other form, and for their metadata in protobuf.
+func customKindsAreProtobufInTheirMetadata(ctx context.Context, harness *harness) error {
+	log := &wireLog{}
+	if err := defineCustomKind(ctx, apiextensions.NewForConfigOrDie(harness.wired(log))); err != nil {
+		return err
+	}
+	objects := harness.dynamic(nil).Resource(thingsResource).Namespace(typedNamespace)
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "wire.example.com/v1", "kind": "Thing",
+		"metadata": map[string]any{"name": "one"},
+		"spec":     map[string]any{"replicas": int64(2)},
+	}}
+	err := wait.PollUntilContextTimeout(ctx, convergePause, informerTimeout, true,
+		func(ctx context.Context) (bool, error) {
+			_, err := objects.Create(ctx, object, metav1.CreateOptions{})
+			return err == nil, unless(apierrors.IsNotFound, err)
+		})
+	if err != nil {
+		return err
+	}
+	metadataClient := metadata.NewForConfigOrDie(harness.wired(log)).Resource(thingsResource)
+	list, err := metadataClient.Namespace(typedNamespace).List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "one" {
+		return fmt.Errorf("listed %v: %w", list, err)
+	}
+	if err := log.isProtobufOnly("POST " + protobufType + " -> " + protobufType); err != nil {
+		return err
+	}
+	return isNotAcceptable(ctx, harness, "/apis/wire.example.com/v1/things", protobufType)
+}
+
+func defineCustomKind(ctx context.Context, client apiextensions.Interface) error {
+	keep := true
+	schema := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep}
+	names := apiextensionsv1.CustomResourceDefinitionNames{
+		Plural: "things", Singular: "thing", Kind: "Thing", ListKind: "ThingList",
+	}
+	version := apiextensionsv1.CustomResourceDefinitionVersion{
+		Name: "v1", Served: true, Storage: true,
+		Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: schema},
+	}
+	object := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "things.wire.example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "wire.example.com", Names: names, Scope: apiextensionsv1.NamespaceScoped,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version},
+		},
+	}
+	all := client.ApiextensionsV1().CustomResourceDefinitions()
+	_, err := all.Create(ctx, object, metav1.CreateOptions{})
+	return err
+}
+
 // openapiIsTheSameInProtobuf compares the message with what gnostic makes of the JSON.
 func openapiIsTheSameInProtobuf(ctx context.Context, harness *harness) error {
 	client := discovery.NewDiscoveryClientForConfigOrDie(harness.config(nil))
@@ -397,11 +471,15 @@ func firstDifference(sent, made *openapi_v2.Document) string {
 
 // tablesAreNotProtobuf hears what Kubernetes says to whoever asks for one.
 func tablesAreNotProtobuf(ctx context.Context, harness *harness) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, harness.url+"/api/v1/pods", nil)
+	return isNotAcceptable(ctx, harness, "/api/v1/pods", protobufType+";as=Table;g=meta.k8s.io;v=v1")
+}
+
+func isNotAcceptable(ctx context.Context, harness *harness, path, accept string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, harness.url+path, nil)
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Accept", protobufType+";as=Table;g=meta.k8s.io;v=v1")
+	request.Header.Set("Accept", accept)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err

@@ -33,9 +33,26 @@ pub(crate) fn path(number: u64) -> String {
     format!("{PODS}/pod-{}", digits(number))
 }
 
+/// A form of answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    Json,
+    Protobuf,
+}
+
+impl Form {
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+}
+
 /// A request without a body.
-pub(crate) fn get(path: &str) -> String {
-    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n")
+pub(crate) fn get(path: &str, form: Form) -> String {
+    let accept = form.media_type();
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n")
 }
 
 /// A request with a body of this type.

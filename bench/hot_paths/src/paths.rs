@@ -37,20 +37,27 @@ pub(crate) enum Each {
 }
 
 /// All of them, in the order of the record.
-pub(crate) const HOT_PATHS: [HotPath; 11] = [
+pub(crate) const HOT_PATHS: [HotPath; 14] = [
     path("commit-memory", commit::memory, Each::Turn(200)),
     path("commit-embedded", commit::embedded, Each::Turn(200)),
     path("create", request::create, Each::Turn(100)),
     path("merge-patch", request::merge_patch, Each::Turn(100)),
     path("update", request::update, Each::Turn(100)),
     path("get", request::get, Each::Turn(200)),
+    path("get-protobuf", request::get_protobuf, Each::Turn(200)),
     path("apply", cache::apply, Each::Turn(200)),
     path("watcher-in-process", cache::watchers, MANY),
     path("watcher-on-socket", watchers::interested, MANY),
+    path("watcher-protobuf", watchers::interested_in_protobuf, MANY),
     path("watcher-elsewhere", watchers::elsewhere, MANY),
     path(
         "list-item",
         request::list,
+        Each::Further { few: 64, many: 320 },
+    ),
+    path(
+        "list-item-protobuf",
+        request::list_protobuf,
         Each::Further { few: 64, many: 320 },
     ),
 ];

@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::FURTHER_TURNS;
 use crate::{
     counter::Allocated,
-    objects,
+    objects::{self, Form},
     stage::{Stage, Storage},
 };
 
@@ -41,14 +41,34 @@ pub(super) fn update(times: u64) -> Result<Allocated> {
 
 /// A pod is read.
 pub(super) fn get(times: u64) -> Result<Allocated> {
-    filled()?.answer(times, |number| objects::get(&objects::path(number % POOL)))
+    get_as(times, Form::Json)
+}
+
+/// A pod is read as protobuf, and converted for it.
+pub(super) fn get_protobuf(times: u64) -> Result<Allocated> {
+    get_as(times, Form::Protobuf)
 }
 
 /// So many pods are listed.
 pub(super) fn list(items: u64) -> Result<Allocated> {
+    list_as(items, Form::Json)
+}
+
+/// So many pods are listed as protobuf, to which they were converted before.
+pub(super) fn list_protobuf(items: u64) -> Result<Allocated> {
+    list_as(items, Form::Protobuf)
+}
+
+fn get_as(times: u64, form: Form) -> Result<Allocated> {
+    filled()?.answer(times, |number| {
+        objects::get(&objects::path(number % POOL), form)
+    })
+}
+
+fn list_as(items: u64, form: Form) -> Result<Allocated> {
     let mut stage = Stage::new(Storage::Embedded)?;
     stage.fill(items)?;
-    stage.answer(FURTHER_TURNS, |_| objects::get(objects::PODS))
+    stage.answer(FURTHER_TURNS, |_| objects::get(objects::PODS, form))
 }
 
 fn filled() -> Result<Stage> {

@@ -11,7 +11,7 @@ use tokio::{runtime::Runtime, task::yield_now};
 use super::FURTHER_TURNS;
 use crate::{
     counter::Allocated,
-    objects,
+    objects::{self, Form},
     stage::{Stage, Storage, repeat},
 };
 
@@ -19,19 +19,31 @@ use crate::{
 /// are, so that they have no part in what one more of them costs.
 const ROUNDS: usize = 64;
 
+/// What every event of a change says, and nothing else does.
+const EVENT: &[u8] = b"MODIFIED";
+
 /// So many watchers want everything.
 pub(super) fn interested(count: u64) -> Result<Allocated> {
-    tell(count, |_| String::new(), 1)
+    tell(count, |_| String::new(), (Form::Json, 1))
+}
+
+/// So many watchers want everything as protobuf.
+pub(super) fn interested_in_protobuf(count: u64) -> Result<Allocated> {
+    tell(count, |_| String::new(), (Form::Protobuf, 1))
 }
 
 /// So many watchers want the pods of another node, each of its own.
 pub(super) fn elsewhere(count: u64) -> Result<Allocated> {
     let selector = |watcher| format!("&fieldSelector=spec.nodeName%3Delsewhere-{watcher}");
-    tell(count, selector, 0)
+    tell(count, selector, (Form::Json, 0))
 }
 
 /// Tells of changes to watchers with these selectors, of which each gets so many events of each.
-fn tell(count: u64, selector: impl Fn(u64) -> String, events: usize) -> Result<Allocated> {
+fn tell(
+    count: u64,
+    selector: impl Fn(u64) -> String,
+    (form, events): (Form, usize),
+) -> Result<Allocated> {
     let mut stage = Stage::new(Storage::Memory)?;
     let stored = stage.fill(1)?;
     let after = stage.revision()?.get();
@@ -40,7 +52,8 @@ fn tell(count: u64, selector: impl Fn(u64) -> String, events: usize) -> Result<A
         let query = format!("watch=true&resourceVersion={after}{}", selector(number));
         let mut watcher = TcpStream::connect(stage.server.address())?;
         watcher.set_nonblocking(true)?;
-        watcher.write_all(objects::get(&format!("{}?{query}", objects::PODS)).as_bytes())?;
+        let request = objects::get(&format!("{}?{query}", objects::PODS), form);
+        watcher.write_all(request.as_bytes())?;
         watchers.push(watcher);
     }
     settle(&stage.runtime);
@@ -75,8 +88,6 @@ fn take_events(watcher: &mut TcpStream) -> Result<usize> {
         Err(error) => return Err(error.into()),
         Ok(_) => ensure!(false, "the server hung up"),
     }
-    let lines = received.split(|byte| *byte == b'\n');
-    Ok(lines
-        .filter(|line| line.starts_with(br#"{"type":"MODIFIED""#))
-        .count())
+    let words = received.windows(EVENT.len());
+    Ok(words.filter(|word| *word == EVENT).count())
 }

@@ -70,6 +70,7 @@ impl<'a> Decoder<'a> {
             .ok_or_else(|| ProtobufError::new("proto: too many objects"))?;
         let layout = self.layouts.message(type_id);
         let message = Message {
+            name: self.schema.object_type(type_id).short_name(),
             fields: &self.schema.object_type(type_id).fields,
             layouts: &layout.fields,
             members: &layout.members,
@@ -84,7 +85,7 @@ impl<'a> Decoder<'a> {
         object: &mut Map<String, Value>,
         depth: usize,
     ) -> Result<(), ProtobufError> {
-        let mut reader = Reader::new(raw);
+        let mut reader = Reader::named(message.name, raw);
         while let Some((number, wire)) = reader.next()? {
             let Some(member) = find(message.members, number) else {
                 continue;
@@ -301,6 +302,7 @@ impl<'a> Decoder<'a> {
 /// A message that is being read, or the part of one that Go embeds.
 #[derive(Clone, Copy)]
 struct Message<'a> {
+    name: &'a str,
     fields: &'a [Field],
     layouts: &'a [Option<FieldLayout>],
     members: &'a [Member],

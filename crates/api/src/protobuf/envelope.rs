@@ -41,7 +41,7 @@ impl<'a> Envelope<'a> {
             return Err(ProtobufError::new("empty body"));
         }
         let mut envelope = Self::default();
-        let mut reader = Reader::new(unknown);
+        let mut reader = Reader::named("Unknown", unknown);
         while let Some((number, wire)) = reader.next()? {
             match number {
                 TYPE_META => envelope.read_type_meta(wire)?,
@@ -53,7 +53,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn read_type_meta(&mut self, wire: Wire<'a>) -> Result<(), ProtobufError> {
-        let mut reader = Reader::new(wire.bytes("typeMeta")?);
+        let mut reader = Reader::named("TypeMeta", wire.bytes("typeMeta")?);
         while let Some((number, wire)) = reader.next()? {
             match number {
                 API_VERSION => self.api_version = wire.text("apiVersion")?,

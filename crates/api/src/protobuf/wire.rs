@@ -49,19 +49,43 @@ impl<'a> Wire<'a> {
             Self::Fixed32 => 5,
         };
         ProtobufError::new(format!(
-            "proto: wrong wireType = {wire_type} for field {field}"
+            "proto: wrong wireType = {wire_type} for field {}",
+            go_name(field)
         ))
+    }
+}
+
+/// The name of a field in Go, which refusals tell.
+fn go_name(field: &str) -> String {
+    let mut letters = field.chars();
+    match (field, letters.next()) {
+        ("metadata", _) => "ObjectMeta".to_owned(),
+        (_, Some(first)) => first.to_ascii_uppercase().to_string() + letters.as_str(),
+        (_, None) => String::new(),
     }
 }
 
 /// Reads the fields of a message one after the other.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
+    /// What refusals call the message, where it has a name.
+    name: Option<&'a str>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(message: &'a [u8]) -> Self {
-        Self { rest: message }
+        Self {
+            rest: message,
+            name: None,
+        }
+    }
+
+    /// Reads a message of a type with this name.
+    pub(super) fn named(name: &'a str, message: &'a [u8]) -> Self {
+        Self {
+            rest: message,
+            name: Some(name),
+        }
     }
 
     /// The number and value of the next field.
@@ -75,7 +99,7 @@ impl<'a> Reader<'a> {
                 self.skip_group()?;
                 Wire::Group
             }
-            4 => return Err(unmatched_end_of_group()),
+            4 => return Err(self.refusal("wiretype end group for non-group")),
             _ => self.value(wire_type)?,
         };
         Ok(Some((number, wire)))
@@ -96,11 +120,18 @@ impl<'a> Reader<'a> {
             Ok(number) if (1..=i32::MAX.cast_unsigned()).contains(&number) => {
                 Ok((number, wire_type))
             }
-            _ => Err(ProtobufError::new(format!(
-                "proto: illegal tag {} (wire type {wire_type})",
-                tag >> 3
-            ))),
+            _ => {
+                let what = format!("illegal tag {} (wire type {wire_type})", tag >> 3);
+                Err(self.refusal(&what))
+            }
         }
+    }
+
+    fn refusal(&self, what: &str) -> ProtobufError {
+        ProtobufError::new(match self.name {
+            Some(name) => format!("proto: {name}: {what}"),
+            None => format!("proto: {what}"),
+        })
     }
 
     fn value(&mut self, wire_type: u64) -> Result<Wire<'a>, ProtobufError> {
@@ -162,10 +193,6 @@ pub(super) fn varint_length(value: u64) -> usize {
 
 fn truncated() -> ProtobufError {
     ProtobufError::new("unexpected EOF")
-}
-
-fn unmatched_end_of_group() -> ProtobufError {
-    ProtobufError::new("proto: unexpected end of group")
 }
 
 #[cfg(test)]
@@ -234,6 +261,6 @@ mod tests {
         let refusal = |message: &[u8]| fields(message).unwrap_err();
         assert_eq!(refusal(&[0x00]), "proto: illegal tag 0 (wire type 0)");
         assert_eq!(refusal(&[0x0e]), "proto: illegal wireType 6");
-        assert_eq!(refusal(&[0x0c]), "proto: unexpected end of group");
+        assert_eq!(refusal(&[0x0c]), "proto: wiretype end group for non-group");
     }
 }

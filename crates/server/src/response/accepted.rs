@@ -4,7 +4,7 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use listwatch_api::{
     ResourceVersion, Status,
-    media_type::{Answer, BODY_TYPES, Encoding, Layout, Representation, Transform},
+    media_type::{Answer, BODY_TYPES, Encoding, Layout, Origin, Representation, Transform},
     object::{StoredObject, to_canonical},
     yaml,
 };
@@ -73,14 +73,23 @@ pub(crate) fn negotiate_watch(
 impl Accepted {
     fn new(server: &Server, request: &ResourceRequest, answer: Answer) -> Result<Self, Status> {
         let preferences = preferences(&request.headers, &request.query);
-        let representation = preferences.negotiate(answer, request.definition.origin())?;
+        let origin = match request.subresource.as_deref() {
+            // Whatever is scaled, its scale is of a kind that is always there.
+            Some("scale") => Origin::BuiltIn,
+            _ => request.definition.origin(),
+        };
+        let representation = preferences.negotiate(answer, origin)?;
         let is_table = matches!(representation.transform, Transform::Table { .. });
         if is_table && request.definition.persistence == Persistence::Answered {
             // An answer to a question has nothing that a row could show.
             return Err(Status::not_acceptable(&BODY_TYPES));
         }
-        let (registry, kept) = (&server.registry, &server.kept_messages);
-        let format = Format::new(registry, &request.definition, representation, kept)?;
+        let (registry, definition) = (&server.registry, &request.definition);
+        let mut format = Format::new(registry, definition, representation.transform);
+        if representation.encoding == Encoding::Protobuf && answer != Answer::Object {
+            let protobuf = format.in_protobuf(&server.kept_messages);
+            format = protobuf.ok_or_else(|| Status::not_acceptable(&BODY_TYPES))?;
+        }
         Ok(Self {
             representation,
             takes_gzip: accepts_gzip(&request.headers),

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use listwatch_api::{
     EventType, ResourceVersion, Status,
-    media_type::{BODY_TYPES, Encoding, IncludeObject, MetaVersion, Representation, Transform},
+    media_type::{IncludeObject, MetaVersion, Transform},
     object::{Header, StoredObject, to_canonical},
     protobuf,
 };
@@ -97,14 +97,13 @@ pub(crate) enum ListWriter {
 }
 
 impl Format {
-    /// The format of this kind's objects; refused if it has no such form.
+    /// The format of this kind's objects.
     pub(crate) fn new(
         registry: &Arc<Registry>,
         definition: &Arc<Definition>,
-        representation: Representation,
-        kept: &Arc<KeptMessages>,
-    ) -> Result<Self, Status> {
-        let shape = match representation.transform {
+        transform: Transform,
+    ) -> Self {
+        let shape = match transform {
             Transform::None => Shape::Whole,
             Transform::PartialObjectMetadata { version } => Shape::Partial(version),
             Transform::Table { version, include } => Shape::Row {
@@ -122,21 +121,16 @@ impl Format {
             conversion: definition.conversion,
             custom: CustomHeader::of(definition).map(Arc::new),
         };
-        let format = Self {
+        Self {
             definition: Arc::clone(definition),
             shape,
             converter,
             syntax: Syntax::Json,
-        };
-        match representation.encoding {
-            Encoding::Json | Encoding::Yaml => Ok(format),
-            Encoding::Protobuf => format
-                .in_protobuf(kept)
-                .ok_or_else(|| Status::not_acceptable(&BODY_TYPES)),
         }
     }
 
-    fn in_protobuf(self, kept: &Arc<KeptMessages>) -> Option<Self> {
+    /// The same for lists and events in protobuf; `None` if there is no such form.
+    pub(crate) fn in_protobuf(self, kept: &Arc<KeptMessages>) -> Option<Self> {
         let definition = &self.definition;
         let registry = Arc::clone(&self.converter.registry);
         let (type_id, api_version, kinds) = match &self.shape {

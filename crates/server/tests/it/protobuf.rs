@@ -1,6 +1,7 @@
 //! Protobuf held against what Kubernetes' own code writes: objects of every kind, recorded by the
 //! program in `conformance/protobuf` with every field set, with none, and with odd values.
 
+mod random_objects;
 mod reading;
 mod serving;
 

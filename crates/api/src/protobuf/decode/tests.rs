@@ -226,7 +226,7 @@ fn unknown_fields_are_skipped_and_wrong_types_refused() {
     let message = [number(99, 1), bytes(98, "x"), bytes(1, "a")].concat();
     assert_eq!(read(&message), Ok(json!({"name": "a"})));
     let refusal = read(&number(1, 1)).unwrap_err();
-    assert_eq!(refusal, "proto: wrong wireType = 0 for field name");
+    assert_eq!(refusal, "proto: wrong wireType = 0 for field Name");
     let refusal = read(&bytes(1, b"\xff")).unwrap_err();
     assert_eq!(refusal, "proto: field name is not valid UTF-8");
 }

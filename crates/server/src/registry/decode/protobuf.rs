@@ -18,8 +18,10 @@ impl Registry {
         expected: Expected<'_>,
         body: &[u8],
     ) -> Result<Value, DecodeError> {
-        let envelope = Envelope::parse(body)
-            .map_err(|error| expected.unrecognized(&error.to_string(), body))?;
+        let envelope = Envelope::parse(body).map_err(|error| match expected.home {
+            Home::OwnVersion => expected.unrecognized(&error.to_string(), body),
+            Home::EveryVersion => DecodeError(error.to_string()),
+        })?;
         let is_expected = (envelope.kind.is_empty() || envelope.kind == expected.kind)
             && (envelope.api_version.is_empty()
                 || expected.home == Home::EveryVersion
@@ -93,10 +95,25 @@ mod tests {
             "the object provided is unrecognized (must be of type ConfigMap): provided data does \
              not appear to be a protobuf message, expected prefix [107 56 115 0] ({})"
         );
-        assert_eq!(
-            refusal(b"k8s\0\x12\x02\x0a\x05"),
-            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: unexpected EOF"
-        );
+        let unsuitable = "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: ";
+        for (raw, reason) in [
+            ([0x0a, 0x05], "unexpected EOF"),
+            (
+                [0x08, 0x01],
+                "proto: wrong wireType = 0 for field ObjectMeta",
+            ),
+            (
+                [0x0c, 0x0c],
+                "proto: ConfigMap: wiretype end group for non-group",
+            ),
+            (
+                [0x02, 0x00],
+                "proto: ConfigMap: illegal tag 0 (wire type 2)",
+            ),
+        ] {
+            let body = [&b"k8s\0\x12\x02"[..], &raw].concat();
+            assert_eq!(refusal(&body), format!("{unsuitable}{reason}"));
+        }
     }
 
     #[test]
@@ -117,6 +134,14 @@ mod tests {
              *unstructured.Unstructured does not implement the protobuf marshalling interface and \
              cannot be encoded to a protobuf message"
         );
+    }
+
+    #[test]
+    fn broken_options_of_a_delete_are_refused_with_nothing_but_the_reason() {
+        let registry = Registry::builtin();
+        let expected = Expected::delete_options(&registry);
+        let refusal = registry.parse_protobuf(expected, b"k8s\0\xff").unwrap_err();
+        assert_eq!(refusal.to_string(), "unexpected EOF");
     }
 
     #[test]
