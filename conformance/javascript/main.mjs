@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { CoreV1Api, KubeConfig, PatchStrategy, Watch, makeInformer, setHeaderOptions } from '@kubernetes/client-node';
+import { AppsV1Api, CoreV1Api, KubeConfig, PatchStrategy, Watch, makeInformer, setHeaderOptions } from '@kubernetes/client-node';
 
 const OBJECTS = 1_000;
 const PAGE = 100;
@@ -88,7 +88,39 @@ const scenarios = {
       (error) => error.code === 409,
     );
   },
+
+  async 'typed objects of other groups are written and read'() {
+    const apps = config.makeApiClient(AppsV1Api);
+    const created = await apps.createNamespacedDeployment({ namespace, body: deployment() });
+    assert.ok(created.metadata.uid && created.metadata.creationTimestamp instanceof Date);
+    created.spec.template.spec.containers[0].image = 'example.com/app:2';
+    const replaced = await apps.replaceNamespacedDeployment({ namespace, name: 'typed', body: created });
+    assert.equal(replaced.metadata.generation, created.metadata.generation + 1);
+    const scale = await apps.readNamespacedDeploymentScale({ namespace, name: 'typed' });
+    scale.spec.replicas = 5;
+    await apps.replaceNamespacedDeploymentScale({ namespace, name: 'typed', body: scale });
+    const read = await apps.readNamespacedDeployment({ namespace, name: 'typed' });
+    assert.equal(read.spec.replicas, 5);
+    assert.equal(read.spec.template.spec.containers[0].image, 'example.com/app:2');
+    read.status = { observedGeneration: read.metadata.generation };
+    const seen = await apps.replaceNamespacedDeploymentStatus({ namespace, name: 'typed', body: read });
+    assert.equal(seen.status.observedGeneration, read.metadata.generation);
+    const body = { propagationPolicy: 'Background' };
+    await apps.deleteNamespacedDeployment({ namespace, name: 'typed', body });
+    await assert.rejects(
+      apps.readNamespacedDeployment({ namespace, name: 'typed' }),
+      (error) => error.code === 404,
+    );
+  },
 };
+
+function deployment() {
+  const labels = { app: 'typed' };
+  const resources = { requests: { cpu: '100m', memory: '64Mi' } };
+  const containers = [{ name: 'main', image: 'example.com/app:1', ports: [{ containerPort: 80 }], resources }];
+  const template = { metadata: { labels }, spec: { containers } };
+  return { metadata: { name: 'typed', labels }, spec: { replicas: 2, selector: { matchLabels: labels }, template } };
+}
 
 /** The client's informer, taken up again when its connection breaks. */
 class Follower {

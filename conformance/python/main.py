@@ -29,6 +29,8 @@ def main():
         a_stale_update_is_refused,
         deletion_waits_for_finalizers,
         the_dynamic_client_finds_resources_by_discovery,
+        typed_objects_of_other_groups_are_written_and_read,
+        a_refused_typed_write_says_which_field_is_wrong,
     ]
     for scenario in scenarios:
         begun = time.monotonic()
@@ -288,6 +290,55 @@ def versions(items):
 
 def name(index):
     return f"config-{index:05}"
+
+
+def deployment(labels):
+    container = client.V1Container(
+        name="main",
+        image="example.com/app:1",
+        ports=[client.V1ContainerPort(container_port=80, name="http")],
+        resources=client.V1ResourceRequirements(requests={"cpu": "100m", "memory": "64Mi"}),
+    )
+    template = client.V1PodTemplateSpec(
+        metadata=client.V1ObjectMeta(labels=labels),
+        spec=client.V1PodSpec(containers=[container]),
+    )
+    return client.V1Deployment(
+        metadata=client.V1ObjectMeta(name="typed", labels=labels),
+        spec=client.V1DeploymentSpec(
+            replicas=2, selector=client.V1LabelSelector(match_labels=labels), template=template
+        ),
+    )
+
+
+def typed_objects_of_other_groups_are_written_and_read(api):
+    apps = client.AppsV1Api(api.api_client)
+    created = apps.create_namespaced_deployment(NAMESPACE, deployment({"app": "typed"}))
+    assert created.metadata.uid and created.metadata.creation_timestamp.tzinfo
+    created.spec.template.spec.containers[0].image = "example.com/app:2"
+    replaced = apps.replace_namespaced_deployment("typed", NAMESPACE, created)
+    assert replaced.metadata.generation == created.metadata.generation + 1
+    scale = apps.read_namespaced_deployment_scale("typed", NAMESPACE)
+    scale.spec.replicas = 5
+    apps.replace_namespaced_deployment_scale("typed", NAMESPACE, scale)
+    read = apps.read_namespaced_deployment("typed", NAMESPACE)
+    assert read.spec.replicas == 5
+    assert read.spec.template.spec.containers[0].image == "example.com/app:2"
+    read.status = client.V1DeploymentStatus(observed_generation=read.metadata.generation)
+    seen = apps.replace_namespaced_deployment_status("typed", NAMESPACE, read)
+    assert seen.status.observed_generation == read.metadata.generation
+    options = client.V1DeleteOptions(propagation_policy="Background")
+    apps.delete_namespaced_deployment("typed", NAMESPACE, body=options)
+    refused(404, lambda: apps.read_namespaced_deployment("typed", NAMESPACE))
+
+
+def a_refused_typed_write_says_which_field_is_wrong(api):
+    apps = client.AppsV1Api(api.api_client)
+    wrong = deployment({"app": "typed"})
+    wrong.metadata.name = "Not A Name"
+    error = refused(422, lambda: apps.create_namespaced_deployment(NAMESPACE, wrong))
+    causes = json.loads(error.body)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["metadata.name"], causes
 
 
 if __name__ == "__main__":
