@@ -26,7 +26,7 @@ use crate::{
     request::ResourceRequest,
     server::Server,
     verbs::{Part, scale_of},
-    watch_cache::resource_version,
+    watch_cache::{CachedObject, resource_version},
 };
 
 /// Answers of at most this size are sent as they are: compressing them costs more than it saves.
@@ -100,6 +100,24 @@ impl Accepted {
     /// The syntax of the answer.
     pub(crate) fn encoding(&self) -> Encoding {
         self.representation.encoding
+    }
+
+    /// An answer with an object as it is, or the part of it that was asked for.
+    pub(crate) fn state(
+        &self,
+        server: &Server,
+        (part, object): (Part, &CachedObject),
+    ) -> Response<Body> {
+        if self.representation.encoding == Encoding::Protobuf && part != Part::Scale {
+            let format = self.format.clone().in_protobuf(&server.kept_messages);
+            let body = format.and_then(|format| format.kept_body(object));
+            if let Some(body) = body {
+                return self.whole(body, StatusCode::OK);
+            }
+        }
+        let version = resource_version(object.revision());
+        let shown = (part, object.stored());
+        self.object(server, shown, Some(version), StatusCode::OK)
     }
 
     /// An answer with one stored object, or the part of it that was asked for.

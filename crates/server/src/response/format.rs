@@ -211,6 +211,12 @@ impl Format {
         Some(conversion * 3 + shape)
     }
 
+    /// An object as it is, as a document in protobuf; `None` where there is no such form.
+    pub(crate) fn kept_body(&self, object: &CachedObject) -> Option<Vec<u8>> {
+        let messages = self.messages()?;
+        messages.kept_body(self, object).ok()
+    }
+
     /// What lists and events are made of when they are protobuf.
     pub(super) fn messages(&self) -> Option<&Arc<Messages>> {
         match &self.syntax {

@@ -64,6 +64,16 @@ impl Messages {
         }
     }
 
+    /// The document of an object in its present state.
+    pub(super) fn kept_body(
+        &self,
+        format: &Format,
+        object: &CachedObject,
+    ) -> Result<Vec<u8>, ProtobufError> {
+        let message = self.message(format, object)?;
+        Ok(Surroundings::of_object(self.type_meta(), message.len()).around(&message))
+    }
+
     /// The message of an object in its present state, made by the first who asks.
     pub(super) fn message(
         &self,
@@ -104,11 +114,14 @@ impl Messages {
     }
 
     fn frame_of(&self, event_type: EventType, message: &[u8]) -> Vec<u8> {
-        let type_meta = TypeMeta {
+        Surroundings::of_event(event_type, self.type_meta(), message.len()).around(message)
+    }
+
+    fn type_meta(&self) -> TypeMeta<'_> {
+        TypeMeta {
             api_version: &self.api_version,
             kind: &self.kind,
-        };
-        Surroundings::of_event(event_type, type_meta, message.len()).around(message)
+        }
     }
 
     fn encode(&self, json: &[u8]) -> Result<Vec<u8>, ProtobufError> {

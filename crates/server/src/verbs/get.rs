@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{Response, StatusCode};
+use http::Response;
 use listwatch_api::{Status, list_options::GetOptions};
 
 use super::{list::moment, part::Part};
@@ -11,7 +11,7 @@ use crate::{
     request::ResourceRequest,
     response::{self, Body},
     server::Server,
-    watch_cache::{KindCache, resource_version},
+    watch_cache::KindCache,
 };
 
 /// Reads one object, or the scale of it.
@@ -28,13 +28,7 @@ pub(crate) async fn get(
     let object = snapshot
         .get(request.namespace.as_deref(), name)
         .ok_or_else(|| missing(request, &cache))?;
-    let version = resource_version(object.revision());
-    Ok(accept.object(
-        server,
-        (part, object.stored()),
-        Some(version),
-        StatusCode::OK,
-    ))
+    Ok(accept.state(server, (part, object)))
 }
 
 /// Why there is no object: the name is free, or what has it cannot be decoded.
