@@ -44,7 +44,7 @@ pub(super) fn get(times: u64) -> Result<Allocated> {
     get_as(times, Form::Json)
 }
 
-/// A pod is read as protobuf, and converted for it.
+/// A pod is read as protobuf, to which it was converted before.
 pub(super) fn get_protobuf(times: u64) -> Result<Allocated> {
     get_as(times, Form::Protobuf)
 }
