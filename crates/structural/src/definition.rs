@@ -87,7 +87,7 @@ pub fn note_storage_version(definition: &mut Value) {
 /// in, and its storage version is noted.
 pub fn check_definition(definition: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    errors.extend(name_error(definition));
+    errors.extend(name_errors(definition));
     errors.extend(spec::errors(definition, None));
     errors.extend(check_status(definition));
     errors.extend(stored_version_errors(definition));
@@ -121,14 +121,20 @@ fn text_at<'a>(definition: &'a Value, pointer: &str) -> &'a str {
     text.unwrap_or_default()
 }
 
-fn name_error(definition: &Value) -> Option<FieldError> {
-    let name = text_at(definition, "/metadata/name");
+fn name_errors(definition: &Value) -> impl Iterator<Item = FieldError> {
     let plural = text_at(definition, "/spec/names/plural");
     let group = text_at(definition, "/spec/group");
-    let is_right = name == format!("{plural}.{group}");
-    let path = FieldPath::new("metadata").child("name");
-    let why = r#"must be spec.names.plural+"."+spec.group"#;
-    (!name.is_empty() && !is_right).then(|| FieldError::invalid(&path, name, why))
+    let wanted = format!("{plural}.{group}");
+    let wrong = ["generateName", "name"]
+        .into_iter()
+        .filter_map(move |part| {
+            let name = definition.get("metadata")?.get(part)?.as_str()?;
+            let path = FieldPath::new("metadata").child(part);
+            let why = r#"must be spec.names.plural+"."+spec.group"#;
+            let is_wrong = !name.is_empty() && name != wanted;
+            is_wrong.then(|| FieldError::invalid(&path, name, why))
+        });
+    wrong
 }
 
 /// What decides where objects are kept never changes.

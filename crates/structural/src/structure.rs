@@ -9,6 +9,7 @@ use crate::pattern::PatternChecks;
 use crate::props::{Additional, Props};
 
 mod completeness;
+pub(crate) mod unsupported;
 
 /// Where a schema stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::field_route::{self, Brackets, Route, RouteStep};
 use crate::props::Props;
+use crate::structure;
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: [&str; 8] = [
@@ -139,14 +140,20 @@ pub(super) fn warning_errors(version: Props<'_>, path: &FieldPath) -> Vec<FieldE
     errors.collect()
 }
 
-/// What is wrong with the fields that objects can be selected by. `was` is what they were.
+/// What is wrong with the fields that objects can be selected by. `around` is what has them, `was`
+/// what they were.
 pub(super) fn selectable_errors(
     fields: &Value,
     schema: Props<'_>,
-    path: &FieldPath,
+    around: &FieldPath,
     was: Option<&Value>,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
+    if let Some(problem) = structure::unsupported::first(schema) {
+        let path = around.child("schema").child("openAPIV3Schema");
+        errors.push(FieldError::invalid(&path, "", &problem));
+    }
+    let path = &around.child("selectableFields");
     let mut known: Vec<Route> = Vec::new();
     let stated = fields
         .as_array()

@@ -62,18 +62,26 @@ pub(super) fn errors(schema: Props<'_>, status: Status, path: &FieldPath) -> Vec
         let why = "nullable cannot be true at the root";
         errors.push(FieldError::forbidden(&path.child("nullable"), why));
     }
-    let mut problems = structure::violations(schema, &path);
-    if problems.is_empty() {
-        problems = defaults::errors(schema, &path);
+    let unsupported = structure::unsupported::first(schema);
+    let mut problems = Vec::new();
+    if unsupported.is_none() {
+        problems = structure::violations(schema, &path);
+        if problems.is_empty() {
+            problems = defaults::errors(schema, &path);
+        }
     }
+    let is_sound = unsupported.is_none() && problems.is_empty();
     let mut walk = Walk {
         errors: Vec::new(),
         depth: 0,
-        bill: problems.is_empty().then(Bill::default),
+        bill: is_sound.then(Bill::default),
     };
     errors.extend(problems);
     walk.schema(schema, &path, Surroundings::root());
     errors.extend(walk.errors);
+    if let Some(unsupported) = unsupported.filter(|_| errors.is_empty()) {
+        errors.push(FieldError::invalid(&path, "", &unsupported));
+    }
     errors.extend(
         walk.bill
             .map_or_else(Vec::new, |bill| bill.into_errors(&path)),

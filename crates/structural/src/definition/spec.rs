@@ -123,13 +123,13 @@ impl Check<'_> {
             errors.extend(parts::column_errors(columns, &path));
         }
         if let Some(fields) = own("selectableFields") {
-            let path = path.child("selectableFields");
             match schema {
                 Some(schema) => {
                     let was = self.selectable_before(version.text("name"));
-                    errors.extend(parts::selectable_errors(fields, schema, &path, was));
+                    errors.extend(parts::selectable_errors(fields, schema, path, was));
                 }
                 None => {
+                    let path = path.child("selectableFields");
                     let why = "may only be set when `version.schema.openAPIV3Schema` is not \
                                included";
                     errors.push(FieldError::invalid(&path, "", why));
@@ -225,14 +225,14 @@ impl Check<'_> {
             errors.extend(parts::column_errors(columns, &path));
         }
         if let Some(fields) = shared("selectableFields") {
-            let path = self.path.child("selectableFields");
             match schema {
                 Some(schema) => {
                     let before = self.before;
                     let was = before.and_then(|before| before.shared("selectableFields").flatten());
-                    errors.extend(parts::selectable_errors(fields, schema, &path, was));
+                    errors.extend(parts::selectable_errors(fields, schema, self.path, was));
                 }
                 None if validation.is_none() => {
+                    let path = self.path.child("selectableFields");
                     let why = "may only be set when validations.schema is included";
                     errors.push(FieldError::invalid(&path, "", why));
                 }

@@ -6,6 +6,7 @@ use super::Walk;
 use crate::field_route::{self, Brackets};
 use crate::node::Rule;
 use crate::props::Props;
+use crate::structure;
 
 /// The reasons that a rule may give for its refusals.
 const REASONS: [&str; 4] = [
@@ -70,7 +71,8 @@ impl Walk {
         if has_line_breaks(text) {
             self.invalid(path, text, "must not contain line breaks");
         }
-        if field_route::follow(text, props, Brackets::Allowed).is_err() {
+        let is_readable = structure::unsupported::first(props).is_none();
+        if is_readable && field_route::follow(text, props, Brackets::Allowed).is_err() {
             self.invalid(path, text, "must be a valid path");
         }
     }
