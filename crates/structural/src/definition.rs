@@ -125,7 +125,7 @@ fn name_errors(definition: &Value) -> impl Iterator<Item = FieldError> {
     let plural = text_at(definition, "/spec/names/plural");
     let group = text_at(definition, "/spec/group");
     let wanted = format!("{plural}.{group}");
-    let wrong = ["generateName", "name"]
+    ["generateName", "name"]
         .into_iter()
         .filter_map(move |part| {
             let name = definition.get("metadata")?.get(part)?.as_str()?;
@@ -133,8 +133,7 @@ fn name_errors(definition: &Value) -> impl Iterator<Item = FieldError> {
             let why = r#"must be spec.names.plural+"."+spec.group"#;
             let is_wrong = !name.is_empty() && name != wanted;
             is_wrong.then(|| FieldError::invalid(&path, name, why))
-        });
-    wrong
+        })
 }
 
 /// What decides where objects are kept never changes.

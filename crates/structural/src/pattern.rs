@@ -48,18 +48,30 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// What is wrong with the patterns of a schema, each looked at once.
-#[derive(Debug, Default)]
-pub(crate) struct PatternChecks<'a>(HashMap<&'a str, Option<String>>);
+/// What is wrong with the patterns of a schema.
+#[derive(Debug)]
+pub(crate) enum PatternChecks<'a> {
+    /// Each is compiled once.
+    Compiled(HashMap<&'a str, Option<String>>),
+    /// They were looked at before, and compile when a text meets them.
+    Trusted,
+}
 
 impl<'a> PatternChecks<'a> {
+    pub(crate) fn compiled() -> Self {
+        Self::Compiled(HashMap::new())
+    }
+
     /// What is wrong with a pattern.
     pub(crate) fn problem(&mut self, text: &'a str) -> Option<&str> {
-        if self.0.len() >= PATTERNS_MAX && !self.0.contains_key(text) {
+        let Self::Compiled(known) = self else {
+            return None;
+        };
+        if known.len() >= PATTERNS_MAX && !known.contains_key(text) {
             return Some("the schema has too many different ones");
         }
         let compiled = || compile(text).err();
-        self.0.entry(text).or_insert_with(compiled).as_deref()
+        known.entry(text).or_insert_with(compiled).as_deref()
     }
 }
 
@@ -87,10 +99,10 @@ mod tests {
         let texts: Vec<String> = (0..=PATTERNS_MAX)
             .map(|number| number.to_string())
             .collect();
-        let mut checks = PatternChecks::default();
+        let mut checks = PatternChecks::compiled();
         let problems = texts.iter().filter(|text| checks.problem(text).is_some());
         assert_eq!(problems.count(), 1);
         assert_eq!(checks.problem("7"), None);
-        assert!(PatternChecks::default().problem("[a-").is_some());
+        assert!(PatternChecks::compiled().problem("[a-").is_some());
     }
 }

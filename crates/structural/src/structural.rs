@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::correlation::Correlated;
 use crate::node::{Node, Traits};
 use crate::open_api::Edition;
+use crate::pattern::PatternChecks;
 use crate::props::Props;
 use crate::prune::Place;
 use crate::rules::{Change, Rules};
@@ -36,26 +37,24 @@ pub struct Structural {
 }
 
 impl Structural {
-    /// Reads an `openAPIV3Schema`, or says what keeps it from being structural.
+    /// Reads an `openAPIV3Schema`, or says what keeps it from being structural. Its patterns and
+    /// rules compile when they are first needed; [`definition`](crate::definition) looks at them
+    /// before.
     pub fn parse(open_api_v3_schema: &Value) -> Result<Self, Vec<FieldError>> {
         let path = FieldPath::new("openAPIV3Schema");
         let Some(props) = Props::of(open_api_v3_schema) else {
             return Err(vec![FieldError::required(&path, "")]);
         };
-        match structure::violations(props, &path) {
-            violations if violations.is_empty() => Ok(Self::of_checked(open_api_v3_schema)),
-            violations => Err(violations),
+        let violations = structure::violations(props, &path, PatternChecks::Trusted);
+        if !violations.is_empty() {
+            return Err(violations);
         }
-    }
-
-    /// Reads an `openAPIV3Schema` of a definition that has been checked, which is much quicker.
-    pub fn of_checked(open_api_v3_schema: &Value) -> Self {
-        Self {
-            root: Props::of(open_api_v3_schema).map_or_else(Node::default, Node::compile),
+        Ok(Self {
+            root: Node::compile(props),
             scale: None,
             source: open_api_v3_schema.to_string().into(),
             rules: OnceLock::new(),
-        }
+        })
     }
 
     /// The same schema of a resource that scales as this `subresources.scale` says.

@@ -20,11 +20,15 @@ enum Level {
 }
 
 /// What keeps a schema from being structural, sorted by text.
-pub(crate) fn violations(props: Props<'_>, path: &FieldPath) -> Vec<FieldError> {
+pub(crate) fn violations<'a>(
+    props: Props<'a>,
+    path: &FieldPath,
+    patterns: PatternChecks<'a>,
+) -> Vec<FieldError> {
     let mut invariants = Invariants {
         errors: Vec::new(),
         depth: 0,
-        patterns: PatternChecks::default(),
+        patterns,
     };
     invariants.schema(props, Level::Root, path);
     let mut errors = invariants.errors;

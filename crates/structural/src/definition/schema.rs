@@ -9,6 +9,7 @@ use listwatch_cel::schema::Position;
 use self::rule_cost::{Bill, Occurrences};
 use super::{defaults, internal_form};
 use crate::node::SCHEMA_DEPTH_MAX;
+use crate::pattern::PatternChecks;
 use crate::props::{Additional, Items, Props};
 use crate::{rules, structure};
 
@@ -65,7 +66,7 @@ pub(super) fn errors(schema: Props<'_>, status: Status, path: &FieldPath) -> Vec
     let unsupported = structure::unsupported::first(schema);
     let mut problems = Vec::new();
     if unsupported.is_none() {
-        problems = structure::violations(schema, &path);
+        problems = structure::violations(schema, &path, PatternChecks::compiled());
         if problems.is_empty() {
             problems = defaults::errors(schema, &path);
         }
