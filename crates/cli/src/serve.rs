@@ -113,8 +113,8 @@ pub(crate) struct Arguments {
     /// Controllers to run in this process: names, -names, and * for those that run by default:
     /// namespace (empties deleted namespaces), garbage-collector (deletes what has no owner left),
     /// serviceaccount (gives namespaces their default account), root-ca (and the cluster's root
-    /// certificate). `*,-root-ca` leaves one out, an empty list all. Of several servers on one etcd
-    /// one runs them
+    /// certificate), storage-protection (lets unused volumes and claims go). `*,-root-ca` leaves one out, an empty list all. By choice also deployment,
+    /// replicaset, statefulset, daemonset and job. Of several servers on one etcd one runs them
     #[arg(
         long,
         value_name = "NAME,NAME,...",
@@ -122,6 +122,12 @@ pub(crate) struct Arguments {
         allow_hyphen_values = true
     )]
     controllers: Choice,
+
+    /// Pretend that there are so many nodes: pods are placed on them, start, become ready and end,
+    /// though nothing is run. Also runs all controllers that make pods
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    #[arg(value_parser = value_parser!(u32).range(..=1000))]
+    simulate_nodes: u32,
 
     /// How log lines look
     #[arg(long, value_enum, default_value_t)]
@@ -274,9 +280,14 @@ fn control(server: &RunningServer, arguments: &Arguments) -> ControllerSettings 
             identity: format!("{}_{}", server.address(), std::process::id()),
         },
     };
+    let choice = arguments.controllers.clone();
     ControllerSettings {
-        choice: arguments.controllers.clone(),
+        choice: match arguments.simulate_nodes {
+            0 => choice,
+            _ => choice.with_workloads(),
+        },
         standing,
+        simulated_nodes: arguments.simulate_nodes,
         ..ControllerSettings::default()
     }
 }

@@ -17,6 +17,16 @@ pub enum Name {
     RootCa,
     /// Lets volumes and claims go that nobody uses.
     StorageProtection,
+    /// Replaces the pods of deployments by those of the newest template.
+    Deployment,
+    /// Keeps as many pods as replica sets ask for.
+    ReplicaSet,
+    /// Keeps the numbered pods of stateful sets.
+    StatefulSet,
+    /// Keeps a pod of each daemon set on every node.
+    DaemonSet,
+    /// Runs pods until jobs are done.
+    Job,
 }
 
 /// The controllers that run.
@@ -37,12 +47,26 @@ pub struct UnknownController {
 
 impl Name {
     /// All that there are.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 10] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
         Self::RootCa,
         Self::StorageProtection,
+        Self::Deployment,
+        Self::ReplicaSet,
+        Self::StatefulSet,
+        Self::DaemonSet,
+        Self::Job,
+    ];
+
+    /// Those that make pods.
+    pub const WORKLOADS: [Self; 5] = [
+        Self::Deployment,
+        Self::ReplicaSet,
+        Self::StatefulSet,
+        Self::DaemonSet,
+        Self::Job,
     ];
 
     /// What users call it.
@@ -53,18 +77,17 @@ impl Name {
             Self::ServiceAccount => "serviceaccount",
             Self::RootCa => "root-ca",
             Self::StorageProtection => "storage-protection",
+            Self::Deployment => "deployment",
+            Self::ReplicaSet => "replicaset",
+            Self::StatefulSet => "statefulset",
+            Self::DaemonSet => "daemonset",
+            Self::Job => "job",
         }
     }
 
     /// Whether it runs unless told otherwise.
     fn is_default(self) -> bool {
-        match self {
-            Self::Namespace
-            | Self::GarbageCollector
-            | Self::ServiceAccount
-            | Self::RootCa
-            | Self::StorageProtection => true,
-        }
+        !Self::WORKLOADS.contains(&self)
     }
 }
 
@@ -104,6 +127,13 @@ impl Choice {
     #[must_use]
     pub fn with(mut self, name: Name) -> Self {
         self.chosen.insert(name);
+        self
+    }
+
+    /// The same and all that make pods.
+    #[must_use]
+    pub fn with_workloads(mut self) -> Self {
+        self.chosen.extend(Name::WORKLOADS);
         self
     }
 
@@ -172,6 +202,7 @@ mod tests {
         );
         assert_eq!(names("garbage-collector"), ["garbage-collector"]);
         assert_eq!(names("+root-ca,namespace"), ["namespace", "root-ca"]);
+        assert_eq!(names("job, deployment"), ["deployment", "job"]);
         assert_eq!(names(""), [""; 0]);
         assert_eq!(Choice::default(), "*".parse().unwrap());
     }

@@ -21,6 +21,8 @@ use crate::{
     namespace_contents::{self, Provided},
     objects::Objects,
     storage_protection::{self, Protected},
+    simulated_nodes::SimulatedNodes,
+    workloads::Workloads,
 };
 
 /// What the controllers call themselves in `managedFields` and events.
@@ -36,6 +38,8 @@ pub struct Settings {
     pub choice: Choice,
     /// Whether other servers share the store.
     pub standing: Standing,
+    /// How many nodes are simulated, on which pods are placed and live. Nothing is run.
+    pub simulated_nodes: u32,
     /// Where the times come from that are written down.
     pub clock: WallClock,
 }
@@ -76,6 +80,7 @@ impl Default for Settings {
         Self {
             choice: Choice::default(),
             standing: Standing::Alone,
+            simulated_nodes: 0,
             clock: WallClock::system(),
         }
     }
@@ -85,7 +90,8 @@ impl Controllers {
     /// Starts them on a server that runs. Must be called on a Tokio runtime.
     pub fn start(server: ServerHandle, settings: Settings) -> Self {
         let stop = watch::Sender::new(Phase::Running);
-        let running = (!settings.choice.is_empty()).then(|| {
+        let is_idle = settings.choice.is_empty() && settings.simulated_nodes == 0;
+        let running = (!is_idle).then(|| {
             let client = listwatch_in_process::client_named(server.clone(), USER_AGENT);
             let team = Team {
                 server,
@@ -198,10 +204,33 @@ impl Team {
                 ));
             }
         }
+        self.spawn_workloads(&stop, &mut tasks);
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended {
                 tracing::error!("a controller ended badly: {error}");
             }
+        }
+    }
+
+    fn spawn_workloads(&self, stop: &Stop, tasks: &mut JoinSet<()>) {
+        let Settings {
+            choice,
+            simulated_nodes,
+            clock,
+            ..
+        } = &self.settings;
+        let has_workloads = Name::WORKLOADS.iter().any(|name| choice.includes(*name));
+        if !has_workloads && *simulated_nodes == 0 {
+            return;
+        }
+        let workloads = Workloads::new(&self.server, self.client.clone(), clock.clone());
+        // The built-in kinds are there for as long as the server is.
+        let Some(workloads) = workloads else {
+            return;
+        };
+        workloads.spawn(choice, stop, tasks);
+        if *simulated_nodes > 0 {
+            SimulatedNodes::new(workloads, *simulated_nodes).spawn(stop, tasks);
         }
     }
 

@@ -15,6 +15,8 @@ mod garbage_collector;
 mod cluster_authority;
 mod namespace_contents;
 mod storage_protection;
+mod workloads;
+mod simulated_nodes;
 
 pub use choice::{Choice, Name, UnknownController};
 pub use controllers::{Controllers, Settings, Standing};

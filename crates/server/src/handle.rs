@@ -51,10 +51,16 @@ impl ServerHandle {
         Ok(response.map(AnswerBody))
     }
 
-    /// How each kind is served that is served now, in discovery's order; none once it has stopped.
+    /// How each kind is served that is served now, the built-in ones first; none once it has
+    /// stopped.
     pub fn definitions(&self) -> Vec<Arc<Definition>> {
-        let server = self.server.upgrade();
-        server.map_or_else(Vec::new, |server| server.registry.definitions().to_vec())
+        let Some(server) = self.server.upgrade() else {
+            return Vec::new();
+        };
+        let built_in = server.registry.definitions().iter().cloned();
+        built_in
+            .chain(server.registry.custom().definitions())
+            .collect()
     }
 
     /// How a kind is served and its cache, for readers in the same process.

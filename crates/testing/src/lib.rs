@@ -48,10 +48,12 @@ struct Parts {
 }
 
 /// What a server for a test may be told.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// The controllers that run beside it: by default those that `listwatch serve` runs.
     pub controllers: Choice,
+    /// How many nodes are simulated, on which pods are placed and live.
+    pub simulated_nodes: u32,
     /// Everything else: limits, intervals, clock and chance.
     pub settings: Settings,
 }
@@ -65,15 +67,6 @@ pub enum TestServerError {
     /// The server did not start.
     #[error(transparent)]
     Server(#[from] StartError),
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            controllers: Choice::default(),
-            settings: Settings::default(),
-        }
-    }
 }
 
 impl TestServer {
@@ -98,6 +91,7 @@ impl TestServer {
         let server = RunningServer::start(listener, store, options.settings).await?;
         let settings = listwatch_controllers::Settings {
             choice: options.controllers,
+            simulated_nodes: options.simulated_nodes,
             ..Default::default()
         };
         Ok(Self {

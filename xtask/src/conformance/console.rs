@@ -79,7 +79,8 @@ fn run(path: &str, name: &str) -> Result<usize> {
     if scene.is_empty() {
         return Ok(0);
     }
-    let server = Server::start(&format!("kubectl/{name}"), &[])?;
+    let flags = document::server_flags(&text);
+    let server = Server::start(&format!("kubectl/{name}"), &flags)?;
     let mut shell = shell(&server)?;
     for exchange in &scene {
         if let Err(error) = play(&mut shell, exchange) {

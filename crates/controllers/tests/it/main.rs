@@ -3,9 +3,11 @@
 #![cfg(test)]
 
 mod contents;
+mod custom_resources;
 mod garbage;
 mod namespaces;
 mod recorded;
 mod stage;
 mod standing;
 mod storage;
+mod workloads;

@@ -61,6 +61,18 @@ impl Stage {
         }
     }
 
+    /// A server with all controllers and so many simulated nodes.
+    pub(crate) async fn with_nodes(count: u32) -> Self {
+        let mut stage = Self::bare().await;
+        let settings = Settings {
+            choice: Choice::default().with_workloads(),
+            simulated_nodes: count,
+            ..Settings::default()
+        };
+        stage.controllers = Some(Controllers::start(stage.server.handle(), settings));
+        stage
+    }
+
     /// Starts controllers.
     pub(crate) fn control(&mut self, choice: &str) {
         let choice: Choice = choice.parse().unwrap();
@@ -152,6 +164,20 @@ impl Watch {
         loop {
             let (seen, object) = self.next().await;
             if seen == kind && object["metadata"]["name"] == name {
+                return object;
+            }
+        }
+    }
+
+    /// Waits for a state of the object with this name that passes.
+    pub(crate) async fn until_passes(
+        &mut self,
+        name: &str,
+        passes: impl Fn(&Value) -> bool,
+    ) -> Value {
+        loop {
+            let (_, object) = self.next().await;
+            if object["metadata"]["name"] == name && passes(&object) {
                 return object;
             }
         }

@@ -21,6 +21,17 @@ pub(super) fn transcript(text: &str) -> String {
     transcript
 }
 
+/// What the server of a document is told that matters to what the document shows: where it keeps
+/// its data does not.
+pub(super) fn server_flags(text: &str) -> Vec<&str> {
+    let mut lines = text.lines();
+    let typed = lines.find_map(|line| line.strip_prefix("$ listwatch serve "));
+    let words: Vec<&str> = typed.unwrap_or_default().split_whitespace().collect();
+    let place = words.iter().position(|word| *word == "--simulate-nodes");
+    let flag = place.and_then(|place| words.get(place..place + 2));
+    flag.map(<[&str]>::to_vec).unwrap_or_default()
+}
+
 /// What to run for what a reader types.
 ///
 /// The server of the run stands for the one that the document starts, and a watch that a reader
@@ -85,6 +96,14 @@ mod tests {
             code: 0,
         };
         adapt(exchange)
+    }
+
+    #[test]
+    fn a_server_is_told_what_matters_to_the_document() {
+        let text = "$ listwatch serve --memory --simulate-nodes 2\nlistening";
+        assert_eq!(server_flags(text), ["--simulate-nodes", "2"]);
+        assert_eq!(server_flags("$ listwatch serve --memory"), [""; 0]);
+        assert_eq!(server_flags("nothing"), [""; 0]);
     }
 
     #[test]

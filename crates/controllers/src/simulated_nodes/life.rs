@@ -1,0 +1,203 @@
+//! The stages of a pod's life, and what it says of itself in each.
+
+use std::time::Duration;
+
+use k8s_openapi::{
+    api::core::v1::{
+        Container, ContainerState, ContainerStateRunning, ContainerStateTerminated,
+        ContainerStateWaiting, ContainerStatus, HostIP, Pod, PodCondition, PodIP, PodStatus,
+    },
+    apimachinery::pkg::apis::meta::v1::{MicroTime, Time},
+    jiff::Timestamp,
+};
+
+/// With which code the containers of a pod end that do not run for ever; nought if it says none.
+const EXIT_CODE: &str = "listwatch.simulation/exit-code";
+
+/// The address of all nodes.
+const HOST_ADDRESS: &str = "192.0.2.1";
+
+/// What a pod waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// A node.
+    Unplaced,
+    /// The node to take notice.
+    Placed,
+    /// Its containers to start.
+    Starting,
+    /// Its work to be done.
+    Working,
+    /// Its containers to end, since it was deleted.
+    Ending,
+}
+
+impl Stage {
+    /// The stage of a pod; `None` if nothing happens to it by itself.
+    pub(super) fn of(pod: &Pod) -> Option<Self> {
+        let spec = pod.spec.as_ref()?;
+        let status = pod.status.as_ref();
+        let phase = status
+            .and_then(|it| it.phase.as_deref())
+            .unwrap_or("Pending");
+        if spec.node_name.is_none() {
+            let is_going = pod.metadata.deletion_timestamp.is_some();
+            return (!is_going && phase == "Pending").then_some(Self::Unplaced);
+        }
+        if pod.metadata.deletion_timestamp.is_some() {
+            return Some(Self::Ending);
+        }
+        match phase {
+            "Pending" if status.is_none_or(|it| it.start_time.is_none()) => Some(Self::Placed),
+            "Pending" => Some(Self::Starting),
+            "Running" if spec.restart_policy.as_deref().unwrap_or("Always") != "Always" => {
+                Some(Self::Working)
+            }
+            _ => None,
+        }
+    }
+
+    /// How long it lasts.
+    pub(super) fn duration(self, pod: &Pod) -> Duration {
+        let grace = pod
+            .metadata
+            .deletion_grace_period_seconds
+            .unwrap_or_default();
+        let grace = Duration::from_secs(u64::try_from(grace).unwrap_or_default());
+        match self {
+            Self::Unplaced | Self::Placed => Duration::ZERO,
+            Self::Starting => Duration::from_millis(300),
+            Self::Working => Duration::from_secs(1),
+            Self::Ending => grace.min(Duration::from_millis(500)),
+        }
+    }
+}
+
+/// Writes down that a stage is over.
+pub(super) fn advance(pod: &mut Pod, stage: Stage, (now, address): (&MicroTime, &str)) {
+    let second = Timestamp::from_second(now.0.as_second());
+    let now = Time(second.expect("whole seconds stay in range"));
+    let containers = pod
+        .spec
+        .as_ref()
+        .map_or_else(Vec::new, |spec| spec.containers.clone());
+    let exit_code = exit_code(pod);
+    let status = pod.status.get_or_insert_default();
+    match stage {
+        Stage::Placed => take_notice(status, &containers, &now),
+        Stage::Starting => start(status, &containers, (&now, address)),
+        Stage::Working => end(status, &now, exit_code),
+        Stage::Unplaced | Stage::Ending => {}
+    }
+}
+
+fn exit_code(pod: &Pod) -> i32 {
+    let annotations = pod.metadata.annotations.as_ref();
+    let text = annotations.and_then(|annotations| annotations.get(EXIT_CODE));
+    text.and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+fn take_notice(status: &mut PodStatus, containers: &[Container], now: &Time) {
+    status.phase = Some("Pending".to_owned());
+    status.start_time = Some(now.clone());
+    status.host_ip = Some(HOST_ADDRESS.to_owned());
+    status.host_ips = Some(vec![HostIP {
+        ip: HOST_ADDRESS.to_owned(),
+    }]);
+    for (type_, value) in [
+        ("PodReadyToStartContainers", "False"),
+        ("Initialized", "True"),
+        ("Ready", "False"),
+        ("ContainersReady", "False"),
+        ("PodScheduled", "True"),
+    ] {
+        set(status, (type_, value), now);
+    }
+    let waiting = ContainerState {
+        waiting: Some(ContainerStateWaiting {
+            reason: Some("ContainerCreating".to_owned()),
+            message: None,
+        }),
+        ..ContainerState::default()
+    };
+    status.container_statuses = Some(told(containers, &waiting, false));
+}
+
+fn start(status: &mut PodStatus, containers: &[Container], (now, address): (&Time, &str)) {
+    status.phase = Some("Running".to_owned());
+    status.pod_ip = Some(address.to_owned());
+    status.pod_ips = Some(vec![PodIP {
+        ip: address.to_owned(),
+    }]);
+    for type_ in ["PodReadyToStartContainers", "ContainersReady", "Ready"] {
+        set(status, (type_, "True"), now);
+    }
+    let running = ContainerState {
+        running: Some(ContainerStateRunning {
+            started_at: Some(now.clone()),
+        }),
+        ..ContainerState::default()
+    };
+    status.container_statuses = Some(told(containers, &running, true));
+}
+
+fn end(status: &mut PodStatus, now: &Time, exit_code: i32) {
+    let (phase, reason) = match exit_code {
+        0 => ("Succeeded", "Completed"),
+        _ => ("Failed", "Error"),
+    };
+    status.phase = Some(phase.to_owned());
+    for type_ in ["PodReadyToStartContainers", "ContainersReady", "Ready"] {
+        set(status, (type_, "False"), now);
+    }
+    for container in status.container_statuses.iter_mut().flatten() {
+        let running = container.state.take().and_then(|state| state.running);
+        container.ready = false;
+        container.started = Some(false);
+        container.state = Some(ContainerState {
+            terminated: Some(ContainerStateTerminated {
+                exit_code,
+                reason: Some(reason.to_owned()),
+                started_at: running.and_then(|running| running.started_at),
+                finished_at: Some(now.clone()),
+                ..ContainerStateTerminated::default()
+            }),
+            ..ContainerState::default()
+        });
+    }
+}
+
+fn told(containers: &[Container], state: &ContainerState, ready: bool) -> Vec<ContainerStatus> {
+    let told = containers.iter().map(|container| ContainerStatus {
+        name: container.name.clone(),
+        image: container.image.clone().unwrap_or_default(),
+        image_id: String::new(),
+        ready,
+        started: Some(ready),
+        state: Some(state.clone()),
+        ..ContainerStatus::default()
+    });
+    told.collect()
+}
+
+fn set(status: &mut PodStatus, (type_, value): (&str, &str), now: &Time) {
+    let conditions = status.conditions.get_or_insert_default();
+    let reason = matches!((type_, value), ("Ready" | "ContainersReady", "False"))
+        .then(|| "ContainersNotReady".to_owned());
+    let known = conditions.iter_mut().find(|it| it.type_ == type_);
+    match known {
+        Some(known) if known.status == value => {}
+        Some(known) => {
+            known.status = value.to_owned();
+            known.reason = reason;
+            known.last_transition_time = Some(now.clone());
+        }
+        None => conditions.push(PodCondition {
+            type_: type_.to_owned(),
+            status: value.to_owned(),
+            reason,
+            last_transition_time: Some(now.clone()),
+            ..PodCondition::default()
+        }),
+    }
+}
