@@ -113,8 +113,9 @@ pub(crate) struct Arguments {
     /// Controllers to run in this process: names, -names, and * for those that run by default:
     /// namespace (empties deleted namespaces), garbage-collector (deletes what has no owner left),
     /// serviceaccount (gives namespaces their default account), root-ca (and the cluster's root
-    /// certificate), storage-protection (lets unused volumes and claims go). `*,-root-ca` leaves one out, an empty list all. By choice also deployment,
-    /// replicaset, statefulset, daemonset and job. Of several servers on one etcd one runs them
+    /// certificate), storage-protection (lets unused volumes and claims go). `*,-root-ca` leaves
+    /// one out, an empty list all. By choice also deployment, replicaset, statefulset, daemonset
+    /// and job. Of several servers on one etcd one runs them
     #[arg(
         long,
         value_name = "NAME,NAME,...",

@@ -20,8 +20,8 @@ use crate::{
     namespace::{self, NamespaceController},
     namespace_contents::{self, Provided},
     objects::Objects,
-    storage_protection::{self, Protected},
     simulated_nodes::SimulatedNodes,
+    storage_protection::{self, Protected},
     workloads::Workloads,
 };
 
@@ -249,7 +249,7 @@ impl Team {
             if namespaces.is_none() && garbage.is_none() {
                 return;
             }
-            let inventory = Inventory::new(server, client.clone(), |inventory| {
+            let inventory = Inventory::new(server, |inventory| {
                 let namespaces = namespaces.iter().map(|it| it.observer(inventory));
                 let garbage = garbage.iter().map(|it| it.observer(inventory));
                 namespaces.chain(garbage).collect()

@@ -8,7 +8,7 @@ mod deletion;
 mod verdict;
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     sync::{Arc, Weak},
 };
 
@@ -50,7 +50,14 @@ pub(crate) struct Item {
 /// What observers and workers share.
 pub(crate) struct Attention {
     queue: WorkQueue<Item>,
-    absent: Mutex<VecDeque<Uid>>,
+    absent: Mutex<Absent>,
+}
+
+/// Uids of objects that are gone. The oldest are forgotten.
+#[derive(Default)]
+struct Absent {
+    uids: HashSet<Uid>,
+    in_order: VecDeque<Uid>,
 }
 
 /// Deletes what has no owner left.
@@ -160,14 +167,19 @@ impl Attention {
 
     fn remember_absent(&self, uid: Uid) {
         let mut absent = self.absent.lock();
-        if absent.len() == ABSENT_MAX {
-            absent.pop_front();
+        if !absent.uids.insert(uid.clone()) {
+            return;
         }
-        absent.push_back(uid);
+        absent.in_order.push_back(uid);
+        if absent.in_order.len() > ABSENT_MAX
+            && let Some(oldest) = absent.in_order.pop_front()
+        {
+            absent.uids.remove(&oldest);
+        }
     }
 
     fn is_absent(&self, uid: &Uid) -> bool {
-        self.absent.lock().contains(uid)
+        self.absent.lock().uids.contains(uid)
     }
 }
 

@@ -11,15 +11,12 @@ use std::{
     time::Duration,
 };
 
-use kube::{Client, discovery::ApiResource};
-use listwatch::{
-    Index, KubernetesSource, ListerWatcher, Notification, Object, ObjectKey, Registration,
-    SharedInformer, Uid,
-};
+use listwatch::{Index, Notification, Object, ObjectKey, Registration, SharedInformer, Uid};
 use listwatch_in_process::ServerSource;
 use listwatch_server::{
     ServerHandle,
     registry::{Definition, Lifetime, Persistence, Scope, Verb},
+    watch_cache::{Area, Interest},
 };
 use parking_lot::RwLock;
 use tokio::{sync::Notify, time::interval};
@@ -42,7 +39,6 @@ type ByName = HashMap<(Box<str>, Box<str>), Arc<Definition>>;
 /// All objects of all kinds.
 pub(crate) struct Inventory {
     server: ServerHandle,
-    client: Client,
     observers: Vec<Observer>,
     collections: RwLock<BTreeMap<Box<str>, Arc<Collection>>>,
     /// How each kind of each version is served, by what owner references call it.
@@ -84,12 +80,10 @@ impl Inventory {
     /// An inventory that is empty until it [runs](Self::run).
     pub(crate) fn new(
         server: ServerHandle,
-        client: Client,
         observers: impl FnOnce(&Weak<Self>) -> Vec<Observer>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|inventory| Self {
             server,
-            client,
             observers: observers(inventory),
             collections: RwLock::default(),
             by_name: RwLock::default(),
@@ -138,7 +132,12 @@ impl Inventory {
     }
 
     fn follow(self: &Arc<Self>, kind: Arc<Definition>) -> Option<Arc<Collection>> {
-        let informer = SharedInformer::builder(self.source(&kind), facts::decoder())
+        let name = (&*kind.group, &*kind.version, &*kind.resource);
+        let everything = Interest::everything_in(Area::Everywhere);
+        // Metadata is the same in all versions, so that nothing has to be converted.
+        let source = ServerSource::as_stored(&self.server, name, everything).ok()?;
+        let source = Arc::new(source.without_labels());
+        let informer = SharedInformer::builder(source, facts::decoder())
             .name(&*kind.resource)
             .build();
         let by_owner = informer.add_index("owner", |object: &Object<Facts>| {
@@ -166,19 +165,6 @@ impl Inventory {
         });
         collection.informer.start().ok()?;
         Some(collection)
-    }
-
-    /// The server's own cache; its API where an object is served in another form than stored.
-    fn source(&self, kind: &Definition) -> Arc<dyn ListerWatcher> {
-        let name = (&*kind.group, &*kind.version, &*kind.resource);
-        match ServerSource::all(&self.server, name) {
-            Ok(source) => Arc::new(source.without_labels()),
-            Err(_) => {
-                let resource = api_resource(kind);
-                let source = KubernetesSource::dynamic(self.client.clone(), &resource);
-                Arc::new(source.metadata_only())
-            }
-        }
     }
 
     fn observe(&self, collection: &Collection, notification: &Notification<Facts>) {
@@ -314,14 +300,4 @@ fn by_name(definitions: &[Arc<Definition>]) -> ByName {
             )
         })
         .collect()
-}
-
-fn api_resource(kind: &Definition) -> ApiResource {
-    ApiResource {
-        group: kind.group.to_string(),
-        version: kind.version.to_string(),
-        api_version: kind.api_version(),
-        kind: kind.kind.to_string(),
-        plural: kind.resource.to_string(),
-    }
 }

@@ -1,11 +1,15 @@
 //! Takes keys one by one and works on each, until told to stop.
 
-use std::{fmt, hash::Hash};
+use std::{fmt, hash::Hash, panic::AssertUnwindSafe, time::Duration};
 
+use futures_util::FutureExt;
 use listwatch::{Next, WorkQueue};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::timeout};
 
 use crate::controllers::Stop;
+
+/// How long the work under way may take to end. Then it is dropped where it waits.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Works on what is queued, on so many keys at a time. Ends when told to stop, after the keys that
 /// are being worked on.
@@ -25,7 +29,10 @@ pub(crate) async fn work<K, F, E>(
     }
     stop.requested().await;
     queue.shut_down();
-    while workers.join_next().await.is_some() {}
+    let all_ended = async { while workers.join_next().await.is_some() {} };
+    if timeout(STOP_PATIENCE, all_ended).await.is_err() {
+        tracing::warn!(controller = name, "stopped in the middle of its work");
+    }
 }
 
 async fn run<K, F, E>(name: &'static str, queue: WorkQueue<K>, attempt: impl Fn(K) -> F)
@@ -39,15 +46,20 @@ where
             continue;
         }
         let key = permit.key().clone();
-        match attempt(key.clone()).await {
-            Ok(next) => {
+        let attempted = AssertUnwindSafe(attempt(key.clone())).catch_unwind().await;
+        match attempted {
+            Ok(Ok(next)) => {
                 queue.forget(&key);
                 if let Next::After(delay) = next {
                     queue.add_after(key, delay);
                 }
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 tracing::debug!(controller = name, ?key, "will try again: {error}");
+                queue.add_rate_limited(key);
+            }
+            Err(_) => {
+                tracing::error!(controller = name, ?key, "panicked; will try again");
                 queue.add_rate_limited(key);
             }
         }

@@ -63,16 +63,38 @@ impl ServerSource {
     ) -> Result<Self, UnknownKind> {
         let found = server.kind(group, version, resource);
         let found = found.filter(|(definition, _)| definition.conversion == Conversion::None);
-        let (_, cache) = found.ok_or_else(|| UnknownKind {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            resource: resource.to_owned(),
-        })?;
-        Ok(Self {
+        found
+            .map(|(_, cache)| Self::of(cache, interest))
+            .ok_or_else(|| UnknownKind {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                resource: resource.to_owned(),
+            })
+    }
+
+    /// The objects of one kind in the form in which they are stored, whichever version is named:
+    /// for readers of what is the same in all versions, such as metadata.
+    pub fn as_stored(
+        server: &ServerHandle,
+        (group, version, resource): (&str, &str, &str),
+        interest: Interest,
+    ) -> Result<Self, UnknownKind> {
+        let found = server.kind(group, version, resource);
+        found
+            .map(|(_, cache)| Self::of(cache, interest))
+            .ok_or_else(|| UnknownKind {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                resource: resource.to_owned(),
+            })
+    }
+
+    fn of(cache: KindCache, interest: Interest) -> Self {
+        Self {
             cache,
             interest,
             labels: Labelling::Apart,
-        })
+        }
     }
 
     /// Every object of one kind.

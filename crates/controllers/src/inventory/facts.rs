@@ -1,7 +1,12 @@
 //! What is kept of an object: who it is, who owns it, what holds it.
 
+use std::{borrow::Cow, fmt};
+
 use listwatch::{DecodeError, Decoder, RawObject, Uid};
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer as _,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
 
 /// What is known of an object.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,19 +65,44 @@ impl Facts {
     }
 }
 
-/// Reads the facts from the bytes of an object, and no more.
+/// Reads the facts from the bytes of an object, and nothing that comes after its metadata.
 pub(crate) fn decoder() -> Decoder<Facts> {
-    Decoder::new(|raw: &RawObject| {
-        let wire: Wire = serde_json::from_slice(&raw.body).map_err(|error| DecodeError {
-            reason: error.to_string(),
-        })?;
-        wire.metadata.facts()
+    Decoder::new(|raw: &RawObject| metadata(&raw.body)?.facts())
+}
+
+fn metadata(body: &[u8]) -> Result<WireMetadata, DecodeError> {
+    let mut found = None;
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let ended = reader.deserialize_map(FirstMetadata(&mut found));
+    // Who stops reading early is told so, as an error that does not matter.
+    found.ok_or_else(|| DecodeError {
+        reason: match ended {
+            Ok(()) => "it has no metadata".to_owned(),
+            Err(error) => error.to_string(),
+        },
     })
 }
 
-#[derive(Deserialize)]
-struct Wire {
-    metadata: WireMetadata,
+/// Looks for the metadata of an object, and stops there.
+struct FirstMetadata<'a>(&'a mut Option<WireMetadata>);
+
+impl<'de> Visitor<'de> for FirstMetadata<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with metadata")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<Cow<'de, str>>()? {
+            if name == "metadata" {
+                *self.0 = Some(members.next_value()?);
+                return Ok(());
+            }
+            members.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Deserialize)]
@@ -131,5 +161,46 @@ impl WireOwner {
                 false => Hold::Free,
             },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(text: &str) -> Result<Facts, String> {
+        let metadata = metadata(text.as_bytes()).and_then(WireMetadata::facts);
+        metadata.map_err(|error| error.reason)
+    }
+
+    #[test]
+    fn what_comes_after_the_metadata_is_not_read() {
+        let known = facts(r#"{"kind":"A","metadata":{"uid":"7","finalizers":["x"]},"spec":{"#);
+        let known = known.unwrap();
+        assert_eq!(known.uid.to_string(), "7");
+        assert!(known.is_held_by("x"));
+        assert_eq!(known.life, Life::Kept);
+    }
+
+    #[test]
+    fn who_owns_an_object_and_waits_for_it_is_known() {
+        let owner = r#"{"apiVersion":"v1","kind":"A","name":"a","uid":"8"}"#;
+        let waiting = owner.replace("\"8\"", "\"9\",\"blockOwnerDeletion\":true");
+        let text = format!(
+            r#"{{"metadata":{{"uid":"7","ownerReferences":[{owner},{waiting}],
+                "deletionTimestamp":"2026-01-01T00:00:00Z"}}}}"#
+        );
+        let known = facts(&text).unwrap();
+        assert_eq!(known.life, Life::Ending);
+        let uid = |text| Uid::parse(text).unwrap();
+        assert!(!known.holds(&uid("8")));
+        assert!(known.holds(&uid("9")));
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_read_says_why() {
+        assert_eq!(facts(r#"{"kind":"A"}"#).unwrap_err(), "it has no metadata");
+        assert_eq!(facts(r#"{"metadata":{}}"#).unwrap_err(), "it has no uid");
+        assert!(facts("[]").unwrap_err().contains("an object with metadata"));
     }
 }
