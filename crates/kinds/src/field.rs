@@ -4,6 +4,7 @@
 //! a field that is wrong, so a good object costs lookups alone.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 
 use listwatch_api::field_error::{BadValue, FIELD_ERRORS_MAX};
 use listwatch_api::{FieldError, FieldErrorKind, FieldPath};
@@ -41,6 +42,12 @@ enum Step<'p> {
     Key(&'p str),
 }
 
+/// The order of two names, most of which differ in their first letter.
+fn order(one: &str, other: &str) -> Ordering {
+    let [first, second] = [one, other].map(|name| name.as_bytes().first());
+    first.cmp(&second).then_with(|| one.cmp(other))
+}
+
 /// What is asked of a field.
 pub(crate) type Check = fn(&Field<'_, '_>);
 
@@ -72,6 +79,29 @@ impl<'v, 'p> Field<'v, 'p> {
     pub(crate) fn given<'s>(&'s self, name: &'s str) -> Option<Field<'v, 's>> {
         let child = self.child(name);
         (!child.value.is_null()).then_some(child)
+    }
+
+    /// The members with these names, which are sorted as members are: one walk along both, where
+    /// each name by itself would be searched for.
+    pub(crate) fn members<'s, const N: usize>(
+        &'s self,
+        names: [&'static str; N],
+    ) -> [Field<'v, 's>; N] {
+        debug_assert!(names.is_sorted(), "{names:?}");
+        let mut entries = self.value.as_object().into_iter().flatten();
+        let mut entry = entries.next();
+        names.map(|name| {
+            let mut found = &ABSENT;
+            while let Some((key, value)) = entry {
+                match order(key, name) {
+                    Ordering::Greater => break,
+                    Ordering::Equal => found = value,
+                    Ordering::Less => {}
+                }
+                entry = entries.next();
+            }
+            self.to(found, Step::Member(name))
+        })
     }
 
     /// The entry of this map under `key`, which may be absent.

@@ -31,6 +31,18 @@ fn a_wrong_field_is_named_by_the_way_to_it() {
 }
 
 #[test]
+fn members_are_found_together_as_they_are_one_by_one() {
+    let object = json!({"d": 4, "b": 2, "name": 5, "a": 1});
+    check(&object, |root| {
+        let found = root.members(["a", "c", "d", "name", "z"]);
+        for (field, name) in found.iter().zip(["a", "c", "d", "name", "z"]) {
+            assert_eq!(field.value(), root.child(name).value(), "{name}");
+            assert_eq!(field.path().to_string(), name);
+        }
+    });
+}
+
+#[test]
 fn an_absent_field_is_empty() {
     let object = json!({"zero": 0, "none": "", "some": "x"});
     check(&object, |root| {

@@ -105,7 +105,11 @@ pub(super) fn check_annotation_change(annotations: &Field<'_, '_>, before: &Valu
 pub(super) fn check_profiles_agree(pod: &Field<'_, '_>) {
     let metadata = pod.child("metadata");
     let annotations = metadata.child("annotations");
-    if annotations.is_empty() {
+    let of_profiles = |(key, _): (&str, Field<'_, '_>)| {
+        let prefixes = [SECCOMP_OF_POD, SECCOMP_OF_CONTAINER, APP_ARMOR];
+        prefixes.iter().any(|prefix| key.starts_with(prefix))
+    };
+    if !annotations.entries().any(of_profiles) {
         return;
     }
     let spec = pod.child("spec");

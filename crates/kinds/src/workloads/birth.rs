@@ -11,8 +11,14 @@ const AWAY_SECONDS: i64 = 300;
 
 /// A pod waits for a node, with the patience and the priority that all have.
 pub(super) fn begin_pod(pod: &mut Value) {
-    let labels = pod["metadata"]["labels"].clone();
-    let created = pod["metadata"]["creationTimestamp"].clone();
+    if has_terms(&pod["spec"]) {
+        let labels = pod["metadata"]["labels"].clone();
+        merge_label_keys(&mut pod["spec"], &labels);
+    }
+    let created = match list(&pod["spec"], "schedulingGates") {
+        [] => None,
+        _ => Some(pod["metadata"]["creationTimestamp"].clone()),
+    };
     let Some(spec) = part(pod, "spec") else {
         return;
     };
@@ -25,10 +31,9 @@ pub(super) fn begin_pod(pod: &mut Value) {
         fill(spec, "priority", 0);
         fill(spec, "preemptionPolicy", "PreemptLowerPriority");
     }
-    merge_label_keys(spec, &labels);
     complete_resources(spec);
     let mut status = json!({"phase": "Pending", "qosClass": quality(spec)});
-    if !list(spec, "schedulingGates").is_empty() {
+    if let Some(created) = created {
         status["conditions"] = json!([{
             "type": "PodScheduled",
             "status": "False",
@@ -65,6 +70,10 @@ fn tolerate_absence(spec: &mut Value) {
             None => spec["tolerations"] = json!([toleration]),
         }
     }
+}
+
+fn has_terms(spec: &Value) -> bool {
+    !spec["affinity"].is_null() || !spec["topologySpreadConstraints"].is_null()
 }
 
 /// Terms that name keys alone mean the pod's own values under these keys.

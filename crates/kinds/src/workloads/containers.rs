@@ -1,9 +1,11 @@
 //! The containers of a pod: those that run, those that run before, and those that look in.
 
+use std::cell::Cell;
+
 use listwatch_api::{FieldError, name};
 use serde_json::Value;
 
-use super::env::{check_env, check_env_from};
+use super::env::{Files, check_env, check_env_from};
 use super::mounts::{check_devices, check_mounts};
 use super::probes::{Probe, check_lifecycle, check_probe};
 use super::resources::{ClaimNames, ResourceNames, check_requirements};
@@ -33,6 +35,22 @@ pub(super) struct Surroundings<'v> {
     pub(super) volumes: Volumes<'v>,
     pub(super) claims: ClaimNames<'v>,
     pub(super) spec: &'v Value,
+    /// What only few containers have, so that all others are not asked for it again.
+    pub(super) rarities: Cell<Rarities>,
+}
+
+/// Which rarities were seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rarities {
+    pub(super) files: Files,
+    pub(super) windows: Windows,
+}
+
+/// Whether a container has options for Windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Windows {
+    Unheard,
+    Mentioned,
 }
 
 impl Surroundings<'_> {
@@ -164,38 +182,72 @@ pub(super) fn check_only_in_pods(container: &Field<'_, '_>) {
 }
 
 fn check_common(container: &Field<'_, '_>, around: &Surroundings<'_>) {
-    container.child("name").need_named(name::check_dns_label);
-    container.child("image").need();
-    let policies = ["File", "FallbackToLogsOnError"];
-    container
-        .child("terminationMessagePolicy")
-        .need_one_of(&policies);
-    check_ports(&container.child("ports"));
-    check_env(&container.child("env"));
-    check_env_from(&container.child("envFrom"));
-    check_mounts(container, &around.volumes);
-    check_devices(container, &around.volumes);
-    container
-        .child("imagePullPolicy")
-        .need_one_of(&super::PULL_POLICIES);
-    let resources = container.child("resources");
+    let [
+        env,
+        env_from,
+        image,
+        pull_policy,
+        name,
+        ports,
+        resize_policy,
+        resources,
+        context,
+        message_policy,
+        devices,
+        mounts,
+    ] = container.members([
+        "env",
+        "envFrom",
+        "image",
+        "imagePullPolicy",
+        "name",
+        "ports",
+        "resizePolicy",
+        "resources",
+        "securityContext",
+        "terminationMessagePolicy",
+        "volumeDevices",
+        "volumeMounts",
+    ]);
+    name.need_named(name::check_dns_label);
+    image.need();
+    message_policy.need_one_of(&["File", "FallbackToLogsOnError"]);
+    check_ports(&ports);
+    let mut rarities = around.rarities.get();
+    if check_env(&env) == Files::Read {
+        rarities.files = Files::Read;
+    }
+    if context.child("windowsOptions").is_set() {
+        rarities.windows = Windows::Mentioned;
+    }
+    around.rarities.set(rarities);
+    check_env_from(&env_from);
+    check_mounts(&mounts, &devices, &context, &around.volumes);
+    check_devices(&devices, &mounts, &around.volumes);
+    pull_policy.need_one_of(&super::PULL_POLICIES);
     check_requirements(&resources, ResourceNames::OfContainers, &around.claims);
-    check_resize_policy(&container.child("resizePolicy"), around.restart_policy());
-    if let Some(context) = container.given("securityContext") {
+    check_resize_policy(&resize_policy, around);
+    if context.is_set() {
         check_security_context(&context, around.spec);
     }
 }
 
 fn check_life(container: &Field<'_, '_>, around: &Surroundings<'_>) {
-    if let Some(lifecycle) = container.given("lifecycle") {
+    let [lifecycle, liveness, readiness, startup] = container.members([
+        "lifecycle",
+        "livenessProbe",
+        "readinessProbe",
+        "startupProbe",
+    ]);
+    if lifecycle.is_set() {
         check_lifecycle(&lifecycle, around);
     }
-    for (member, kind) in [
-        ("livenessProbe", Probe::Liveness),
-        ("readinessProbe", Probe::Readiness),
-        ("startupProbe", Probe::Startup),
+    for (probe, kind) in [
+        (liveness, Probe::Liveness),
+        (readiness, Probe::Readiness),
+        (startup, Probe::Startup),
     ] {
-        if let Some(probe) = container.given(member) {
+        if probe.is_set() {
             check_probe(&probe, kind);
         }
     }
@@ -204,7 +256,8 @@ fn check_life(container: &Field<'_, '_>, around: &Surroundings<'_>) {
 fn check_ports(ports: &Field<'_, '_>) {
     let mut names = Vec::new();
     for port in ports.elements() {
-        let name = port.child("name");
+        let [own, of_host, name, protocol] =
+            port.members(["containerPort", "hostPort", "name", "protocol"]);
         if !name.is_empty() {
             let problems = port_name_problems(name.text());
             problems.iter().for_each(|problem| name.invalid(problem));
@@ -214,13 +267,13 @@ fn check_ports(ports: &Field<'_, '_>) {
                 names.push(name.text());
             }
         }
-        if port.child("containerPort").need() {
-            port.child("containerPort").port_number();
+        if own.need() {
+            own.port_number();
         }
-        if !port.child("hostPort").is_empty() {
-            port.child("hostPort").port_number();
+        if !of_host.is_empty() {
+            of_host.port_number();
         }
-        port.child("protocol").need_one_of(&["SCTP", "TCP", "UDP"]);
+        protocol.need_one_of(&["SCTP", "TCP", "UDP"]);
     }
 }
 
@@ -231,10 +284,10 @@ fn check_host_ports<'v: 'p, 'p>(containers: impl Iterator<Item = Field<'v, 'p>>)
         for port in container.child("ports").elements() {
             let value = port.value();
             let number = value["hostPort"].as_i64().unwrap_or(0);
-            let claim = (text_of(value, "protocol"), text_of(value, "hostIP"), number);
             if number == 0 {
                 continue;
             }
+            let claim = (text_of(value, "protocol"), text_of(value, "hostIP"), number);
             if taken.contains(&claim) {
                 let shown = format!("{}/{}/{}", claim.0, claim.1, claim.2);
                 let place = port.child("hostPort");
@@ -246,7 +299,7 @@ fn check_host_ports<'v: 'p, 'p>(containers: impl Iterator<Item = Field<'v, 'p>>)
     }
 }
 
-fn check_resize_policy(policies: &Field<'_, '_>, restart_policy: &str) {
+fn check_resize_policy(policies: &Field<'_, '_>, around: &Surroundings<'_>) {
     let mut names = Vec::new();
     for policy in policies.elements() {
         let (resource, restart) = (
@@ -259,7 +312,7 @@ fn check_resize_policy(policies: &Field<'_, '_>, restart_policy: &str) {
         names.push(resource);
         need_one_of(policies, resource, &["cpu", "memory"]);
         need_one_of(policies, restart, &["NotRequired", "RestartContainer"]);
-        if restart_policy == "Never" && restart != "NotRequired" {
+        if around.restart_policy() == "Never" && restart != "NotRequired" {
             let why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
             policies.invalid_value(restart, why);
         }
@@ -278,10 +331,7 @@ fn need_one_of(list: &Field<'_, '_>, text: &str, supported: &[&str]) {
 }
 
 fn check_restart_policy(container: &Field<'_, '_>) {
-    let (policy, rules) = (
-        container.child("restartPolicy"),
-        container.child("restartPolicyRules"),
-    );
+    let [policy, rules] = container.members(["restartPolicy", "restartPolicyRules"]);
     if policy.is_set() {
         policy.one_of(&["Always", "Never", "OnFailure"]);
     } else if rules.is_empty() {

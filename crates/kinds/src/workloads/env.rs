@@ -39,14 +39,26 @@ const SOURCES: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `con
 /// Bytes that a key of a config map or a secret may have.
 const KEY_BYTES_MAX: usize = 253;
 
-/// Checks the variables that are listed one by one.
-pub(super) fn check_env(variables: &Field<'_, '_>) {
+/// Checks the variables that are listed one by one, and says whether one is read from a file.
+pub(super) fn check_env(variables: &Field<'_, '_>) -> Files {
+    let mut files = Files::Unread;
     for variable in variables.elements() {
         variable.child("name").need_named(variable_name_problems);
         if let Some(source) = variable.given("valueFrom") {
             check_value_source(&source, &variable.child("value"));
+            if source.child("fileKeyRef").is_set() {
+                files = Files::Read;
+            }
         }
     }
+    files
+}
+
+/// Whether variables are read from files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Files {
+    Unread,
+    Read,
 }
 
 /// Checks the sources from which all entries become variables. What is wrong with their number is

@@ -3,7 +3,7 @@
 use listwatch_api::{FieldError, go_text, name};
 use serde_json::Value;
 
-use super::replicas::{check_same_selector, selector_shown};
+use super::replicas::{changed, check_same_selector, selector_shown};
 use super::template::{check_template, refuse_labels};
 use super::{schedule, shown};
 use crate::field::{
@@ -43,6 +43,10 @@ pub(super) fn check_job(job: &Value) -> Vec<FieldError> {
 
 /// What is wrong with a change of a job.
 pub(super) fn check_job_change(change: Change<'_>) -> Vec<FieldError> {
+    changed(change, "spec", || check_changed_job(change))
+}
+
+fn check_changed_job(change: Change<'_>) -> Vec<FieldError> {
     check(change.next, |object| {
         let (spec, before) = (object.child("spec"), &change.before["spec"]);
         check_selected_job(&spec);
@@ -260,8 +264,10 @@ pub(super) fn check_cron_job(job: &Value) -> Vec<FieldError> {
 /// What is wrong with a change of a repeated job.
 pub(super) fn check_cron_job_change(change: Change<'_>) -> Vec<FieldError> {
     let before = &change.before["spec"];
-    check(change.next, |object| {
-        check_cron_spec(&object.child("spec"), Some(before))
+    changed(change, "spec", || {
+        check(change.next, |object| {
+            check_cron_spec(&object.child("spec"), Some(before))
+        })
     })
 }
 

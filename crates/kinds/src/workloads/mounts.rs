@@ -9,12 +9,15 @@ const READ_ONLY_MODES: [&str; 3] = ["Disabled", "Enabled", "IfPossible"];
 const PROPAGATIONS: [&str; 3] = ["Bidirectional", "HostToContainer", "None"];
 const BIND_OPTIONS: [&str; 3] = ["nodev", "noexec", "nosuid"];
 
-pub(super) fn check_mounts(container: &Field<'_, '_>, volumes: &Volumes<'_>) {
-    let mounts = container.child("volumeMounts");
-    let devices = container.child("volumeDevices");
+pub(super) fn check_mounts(
+    mounts: &Field<'_, '_>,
+    devices: &Field<'_, '_>,
+    context: &Field<'_, '_>,
+    volumes: &Volumes<'_>,
+) {
     let mut paths = Vec::new();
     for mount in mounts.elements() {
-        let (name, path) = (mount.child("name"), mount.child("mountPath"));
+        let [path, name] = mount.members(["mountPath", "name"]);
         name.need();
         if volumes.find(name.text()).is_none() {
             name.with_value(&text(name.text())).not_found();
@@ -24,15 +27,18 @@ pub(super) fn check_mounts(container: &Field<'_, '_>, volumes: &Volumes<'_>) {
             path.invalid_value(path.text(), "must be unique");
         }
         paths.push(path.text());
-        if has(&devices, "name", name.text()) {
+        if has(devices, "name", name.text()) {
             name.invalid("must not already exist in volumeDevices");
         }
-        if is_path_of(&devices, "devicePath", path.text()) {
+        if is_path_of(devices, "devicePath", path.text()) {
             path.invalid("must not already exist as a path in volumeDevices");
         }
-        check_subpaths(&mounts, &mount);
-        check_mode(container, &mounts, &mount);
-        check_bind_options(&mount, volumes);
+        // Most say no more than what is seen where.
+        if mount.count() > 2 {
+            check_subpaths(mounts, &mount);
+            check_mode(context, mounts, &mount);
+            check_bind_options(&mount, volumes);
+        }
     }
 }
 
@@ -78,13 +84,12 @@ fn check_subpaths(mounts: &Field<'_, '_>, mount: &Field<'_, '_>) {
     }
 }
 
-fn check_mode(container: &Field<'_, '_>, mounts: &Field<'_, '_>, mount: &Field<'_, '_>) {
+fn check_mode(context: &Field<'_, '_>, mounts: &Field<'_, '_>, mount: &Field<'_, '_>) {
     let propagation = mount.child("mountPropagation");
     if propagation.is_set() {
         let place = mounts.child("mountPropagation");
         let place = place.with_value(propagation.value());
         place.one_of(&PROPAGATIONS);
-        let context = container.child("securityContext");
         if place.text() == "Bidirectional" && !context.child("privileged").is_true() {
             let why = "Bidirectional mount propagation is available only to privileged containers";
             place.forbidden(why);
@@ -127,10 +132,13 @@ fn check_bind_options(mount: &Field<'_, '_>, volumes: &Volumes<'_>) {
     }
 }
 
-pub(super) fn check_devices(container: &Field<'_, '_>, volumes: &Volumes<'_>) {
-    let mounts = container.child("volumeMounts");
+pub(super) fn check_devices(
+    devices: &Field<'_, '_>,
+    mounts: &Field<'_, '_>,
+    volumes: &Volumes<'_>,
+) {
     let (mut names, mut paths) = (Vec::new(), Vec::new());
-    for device in container.child("volumeDevices").elements() {
+    for device in devices.elements() {
         let (name, path) = (device.child("name"), device.child("devicePath"));
         name.need();
         if names.contains(&name.text()) {
@@ -153,10 +161,10 @@ pub(super) fn check_devices(container: &Field<'_, '_>, volumes: &Volumes<'_>) {
         } else {
             paths.push(path.text());
         }
-        if has(&mounts, "name", name.text()) {
+        if has(mounts, "name", name.text()) {
             name.invalid("must not already exist in volumeMounts");
         }
-        if is_path_of(&mounts, "mountPath", path.text()) {
+        if is_path_of(mounts, "mountPath", path.text()) {
             path.invalid("must not already exist as a path in volumeMounts");
         }
         if !name.is_empty() {

@@ -61,15 +61,21 @@ fn refuse_tokens(volumes: &Field<'_, '_>) {
     }
 }
 
-/// What is wrong with a change of a pod.
+/// What is wrong with a change of a pod. What was good enough to be stored stays good.
 pub(super) fn check_change(change: Change<'_>) -> Vec<FieldError> {
+    let is_changed = change.next["spec"] != change.before["spec"];
     check(change.next, |pod| {
-        check_pod(pod);
         let metadata = pod.child("metadata");
         let annotations = metadata.child("annotations");
+        match is_changed {
+            true => check_pod(pod),
+            false => check_pod_annotations(&annotations, &change.next["spec"]),
+        }
         check_annotation_change(&annotations, &change.before["metadata"]["annotations"]);
         check_pod_annotations(&annotations, &change.next["spec"]);
-        check_spec_change(&pod.child("spec"), &change.before["spec"]);
+        if is_changed {
+            check_spec_change(&pod.child("spec"), &change.before["spec"]);
+        }
     })
 }
 
@@ -87,9 +93,6 @@ fn check_spec_change(spec: &Field<'_, '_>, before: &Value) {
     }
     check_added_tolerations(&spec.child("tolerations"), before);
     check_removed_gates(&spec.child("schedulingGates"), before);
-    if spec.value() == before {
-        return;
-    }
     let mut kept = with_what_may_change(spec.value(), before);
     if !list(before, "schedulingGates").is_empty() {
         check_narrowing(spec, before);

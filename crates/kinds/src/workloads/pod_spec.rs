@@ -1,12 +1,16 @@
 //! What a pod must look like, by itself or in a template.
 
+use std::cell::Cell;
+
 use listwatch_api::{FieldError, name};
 use serde_json::Value;
 
 use super::containers::{
-    Surroundings, check_containers, check_ephemeral_containers, check_init_containers,
+    Rarities, Surroundings, Windows, check_containers, check_ephemeral_containers,
+    check_init_containers,
 };
 use super::each_container;
+use super::env::Files;
 use super::network::{check_dns, check_host_aliases, check_host_ports, check_hostname};
 use super::resources::{
     ClaimNames, ResourceNames, check_pod_claims, check_pod_resources, check_requirements,
@@ -38,6 +42,10 @@ pub(super) fn check_pod_spec(spec: &Field<'_, '_>, metadata: &Value, place: Plac
         volumes,
         claims: ClaimNames(names.filter(|name| !name.is_empty()).collect()),
         spec: spec.value(),
+        rarities: Cell::new(Rarities {
+            files: Files::Unread,
+            windows: Windows::Unheard,
+        }),
     };
     check_pod_claims(&claims);
     check_containers(&spec.child("containers"), &around);
@@ -45,34 +53,58 @@ pub(super) fn check_pod_spec(spec: &Field<'_, '_>, metadata: &Value, place: Plac
     check_ephemeral_containers(spec, &around);
     check_pod_resources(spec, &around.claims);
     check_host_ports(spec, place);
-    spec.child("restartPolicy")
-        .need_one_of(&["Always", "OnFailure", "Never"]);
-    check_dns_policy(&spec.child("dnsPolicy"));
-    check_labels(&spec.child("nodeSelector"));
-    check_pod_security_context(spec);
-    let shared = spec.child("shareProcessNamespace");
-    if shared.is_true() && spec.child("hostPID").is_true() {
-        shared.invalid("ShareProcessNamespace and HostPID cannot both be enabled");
+    check_placement(spec);
+    let context = spec.child("securityContext");
+    let rarities = around.rarities.get();
+    if rarities.windows == Windows::Mentioned || context.child("windowsOptions").is_set() {
+        check_host_process(spec);
     }
-    if let Some(affinity) = spec.given("affinity") {
-        check_affinity(&affinity);
-    }
-    check_dns(spec);
-    for gate in spec.child("readinessGates").elements() {
-        gate.child("conditionType").qualified_name();
-    }
-    check_gates(&spec.child("schedulingGates"));
-    check_spread(&spec.child("topologySpreadConstraints"));
-    check_host_process(spec);
     check_host_users(spec);
     check_hostname(spec);
     check_names(spec);
     check_others(spec);
-    check_file_volumes(spec);
+    if rarities.files == Files::Read {
+        check_file_volumes(spec);
+    }
 }
 
-fn check_dns_policy(policy: &Field<'_, '_>) {
-    policy.need_one_of(&["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]);
+/// How a pod goes on, how it looks names up, and where it goes.
+fn check_placement(spec: &Field<'_, '_>) {
+    let [
+        affinity,
+        dns_policy,
+        selector,
+        ready,
+        restarts,
+        gates,
+        shared,
+        spread,
+    ] = spec.members([
+        "affinity",
+        "dnsPolicy",
+        "nodeSelector",
+        "readinessGates",
+        "restartPolicy",
+        "schedulingGates",
+        "shareProcessNamespace",
+        "topologySpreadConstraints",
+    ]);
+    restarts.need_one_of(&["Always", "OnFailure", "Never"]);
+    dns_policy.need_one_of(&["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]);
+    check_labels(&selector);
+    check_pod_security_context(spec);
+    if shared.is_true() && spec.child("hostPID").is_true() {
+        shared.invalid("ShareProcessNamespace and HostPID cannot both be enabled");
+    }
+    if affinity.is_set() {
+        check_affinity(&affinity);
+    }
+    check_dns(spec);
+    for gate in ready.elements() {
+        gate.child("conditionType").qualified_name();
+    }
+    check_gates(&gates);
+    check_spread(&spread);
 }
 
 fn check_host_users(spec: &Field<'_, '_>) {
@@ -97,22 +129,41 @@ fn check_host_users(spec: &Field<'_, '_>) {
 
 /// Members that name something, if they are there.
 fn check_names(spec: &Field<'_, '_>) {
-    let rule = |member: &str, rule: fn(&str) -> Vec<String>| {
-        let member = spec.child(member);
-        if !member.is_empty() {
-            member.named(rule);
+    let [
+        deadline,
+        aliases,
+        hostname,
+        node,
+        priority,
+        class,
+        account,
+        subdomain,
+        tolerations,
+    ] = spec.members([
+        "activeDeadlineSeconds",
+        "hostAliases",
+        "hostname",
+        "nodeName",
+        "priorityClassName",
+        "runtimeClassName",
+        "serviceAccountName",
+        "subdomain",
+        "tolerations",
+    ]);
+    let name_if_any = |field: &Field<'_, '_>, rule: fn(&str) -> Vec<String>| {
+        if !field.is_empty() {
+            field.named(rule);
         }
     };
-    rule("serviceAccountName", name::check_dns_subdomain);
-    rule("nodeName", name::check_dns_subdomain);
-    let deadline = spec.child("activeDeadlineSeconds");
+    name_if_any(&account, name::check_dns_subdomain);
+    name_if_any(&node, name::check_dns_subdomain);
     deadline.within(1, i64::from(i32::MAX));
-    rule("hostname", name::check_dns_label);
-    rule("subdomain", name::check_dns_label);
-    check_tolerations(&spec.child("tolerations"));
-    check_host_aliases(&spec.child("hostAliases"));
-    rule("priorityClassName", name::check_dns_subdomain);
-    if let Some(class) = spec.given("runtimeClassName") {
+    name_if_any(&hostname, name::check_dns_label);
+    name_if_any(&subdomain, name::check_dns_label);
+    check_tolerations(&tolerations);
+    check_host_aliases(&aliases);
+    name_if_any(&priority, name::check_dns_subdomain);
+    if class.is_set() {
         class.dns_subdomain();
     }
 }

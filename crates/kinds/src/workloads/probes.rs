@@ -18,16 +18,17 @@ pub(super) enum Probe {
 
 pub(super) fn check_probe(probe: &Field<'_, '_>, kind: Probe) {
     check_handler(probe, &["exec", "httpGet", "tcpSocket", "grpc"], None);
-    for member in [
+    let [failures, delay, period, successes, grace, timeout] = probe.members([
+        "failureThreshold",
         "initialDelaySeconds",
-        "timeoutSeconds",
         "periodSeconds",
         "successThreshold",
-        "failureThreshold",
-    ] {
-        probe.child(member).non_negative();
+        "terminationGracePeriodSeconds",
+        "timeoutSeconds",
+    ]);
+    for number in [&delay, &timeout, &period, &successes, &failures] {
+        number.non_negative();
     }
-    let grace = probe.child("terminationGracePeriodSeconds");
     if grace.integer().is_some_and(|seconds| seconds <= 0) {
         grace.invalid("must be greater than 0");
     }
@@ -37,9 +38,9 @@ pub(super) fn check_probe(probe: &Field<'_, '_>, kind: Probe) {
         }
         Probe::Readiness => {}
         Probe::Liveness | Probe::Startup => {
-            let threshold = probe.child("successThreshold");
-            if threshold.integer().unwrap_or(0) != 1 {
-                threshold.invalid_value(threshold.integer().unwrap_or(0), "must be 1");
+            let count = successes.integer().unwrap_or(0);
+            if count != 1 {
+                successes.invalid_value(count, "must be 1");
             }
         }
     }

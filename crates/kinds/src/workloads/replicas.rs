@@ -8,6 +8,18 @@ use super::template::{check_runs_forever, check_template, refuse_labels};
 use crate::field::{Field, LabelValues, Selection, check, check_label_selector, percent, selects};
 use crate::rules::Change;
 
+/// Asks `rules` of an object with a new `member`: what was good enough to be stored stays good.
+pub(super) fn changed(
+    change: Change<'_>,
+    member: &str,
+    rules: impl FnOnce() -> Vec<FieldError>,
+) -> Vec<FieldError> {
+    match change.before[member] == change.next[member] {
+        true => Vec::new(),
+        false => rules(),
+    }
+}
+
 /// What is wrong with a new template of pods.
 pub(super) fn check_pod_template(template: &Value) -> Vec<FieldError> {
     check(template, |object| check_template(&object.child("template")))
@@ -15,7 +27,7 @@ pub(super) fn check_pod_template(template: &Value) -> Vec<FieldError> {
 
 /// What is wrong with a change of a template of pods.
 pub(super) fn check_pod_template_change(change: Change<'_>) -> Vec<FieldError> {
-    check_pod_template(change.next)
+    changed(change, "template", || check_pod_template(change.next))
 }
 
 /// What is wrong with a new replication controller.
@@ -49,7 +61,7 @@ fn check_controlled(selector: &Field<'_, '_>, template: &Field<'_, '_>) {
 
 /// What is wrong with a change of a replication controller.
 pub(super) fn check_controller_change(change: Change<'_>) -> Vec<FieldError> {
-    check_controller(change.next)
+    changed(change, "spec", || check_controller(change.next))
 }
 
 /// What is wrong with a new replica set.
@@ -59,10 +71,12 @@ pub(super) fn check_replica_set(set: &Value) -> Vec<FieldError> {
 
 /// What is wrong with a change of a replica set.
 pub(super) fn check_replica_set_change(change: Change<'_>) -> Vec<FieldError> {
-    check(change.next, |object| {
-        let spec = object.child("spec");
-        check_replica_set_spec(&spec);
-        check_same_selector(&spec, &change.before["spec"]);
+    changed(change, "spec", || {
+        check(change.next, |object| {
+            let spec = object.child("spec");
+            check_replica_set_spec(&spec);
+            check_same_selector(&spec, &change.before["spec"]);
+        })
     })
 }
 
@@ -81,10 +95,12 @@ pub(super) fn check_deployment(deployment: &Value) -> Vec<FieldError> {
 
 /// What is wrong with a change of a deployment.
 pub(super) fn check_deployment_change(change: Change<'_>) -> Vec<FieldError> {
-    check(change.next, |object| {
-        let spec = object.child("spec");
-        check_deployment_spec(&spec);
-        check_same_selector(&spec, &change.before["spec"]);
+    changed(change, "spec", || {
+        check(change.next, |object| {
+            let spec = object.child("spec");
+            check_deployment_spec(&spec);
+            check_same_selector(&spec, &change.before["spec"]);
+        })
     })
 }
 

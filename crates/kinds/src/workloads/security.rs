@@ -58,6 +58,9 @@ fn check_no_escalation(context: &Field<'_, '_>) {
 /// Checks the rights of all containers of a pod together.
 pub(super) fn check_pod_security_context(spec: &Field<'_, '_>) {
     let context = spec.child("securityContext");
+    if context.is_empty() {
+        return;
+    }
     for member in ["fsGroup", "runAsUser", "runAsGroup"] {
         context.child(member).user_id();
     }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::claims::check_claim_spec;
 use super::replicas::{
-    amount, check_same_selector, check_strict_selector, refuse_empty_selector, selector_shown,
+    amount, changed, check_same_selector, check_strict_selector, refuse_empty_selector,
+    selector_shown,
 };
 use super::shown;
 use super::template::{check_runs_forever, check_template, check_template_metadata, refuse_labels};
@@ -26,6 +27,9 @@ pub(super) fn check_stateful_set(set: &Value) -> Vec<FieldError> {
 
 /// What is wrong with a change of a stateful set.
 pub(super) fn check_stateful_set_change(change: Change<'_>) -> Vec<FieldError> {
+    if change.before["spec"] == change.next["spec"] {
+        return Vec::new();
+    }
     let was_good = check_stateful_set(change.before).is_empty();
     check(change.next, |object| {
         let spec = object.child("spec");
@@ -177,10 +181,12 @@ pub(super) fn check_daemon_set(set: &Value) -> Vec<FieldError> {
 
 /// What is wrong with a change of a daemon set.
 pub(super) fn check_daemon_set_change(change: Change<'_>) -> Vec<FieldError> {
-    check(change.next, |object| {
-        let spec = object.child("spec");
-        check_same_selector(&spec, &change.before["spec"]);
-        check_daemon_spec(&spec, change.next);
+    changed(change, "spec", || {
+        check(change.next, |object| {
+            let spec = object.child("spec");
+            check_same_selector(&spec, &change.before["spec"]);
+            check_daemon_spec(&spec, change.next);
+        })
     })
 }
 

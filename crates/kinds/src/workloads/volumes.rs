@@ -77,7 +77,8 @@ fn refuse_created_claim(volume: &Field<'_, '_>, volumes: &Field<'_, '_>, pod_nam
 }
 
 /// The order in which types of volumes are looked at, and so in which the second one is refused.
-const SOURCES: [(&str, Check); 28] = [
+const SOURCES: [(&str, Check); 30] = [
+    ("emptyDir", check_directory),
     ("hostPath", check_host_path),
     ("gitRepo", remote::check_git_repository),
     ("gcePersistentDisk", remote::check_gce_disk),
@@ -113,29 +114,25 @@ const SOURCES: [(&str, Check); 28] = [
         need_all(source, &["gateway", "system", "volumeName"])
     }),
     ("csi", remote::check_csi),
+    ("ephemeral", claims::check_ephemeral),
     ("image", check_image),
 ];
 
 fn check_source(volume: &Field<'_, '_>, pod_name: &str) {
+    let mut given = volume.entries().filter(|(kind, _)| *kind != "name");
+    let only = match (given.next(), given.next()) {
+        (Some((kind, _)), None) => Some(kind),
+        _ => None,
+    };
     let mut has_source = false;
-    if let Some(directory) = volume.given("emptyDir") {
-        has_source = true;
-        check_directory(&directory);
+    for (kind, rule) in SOURCES {
+        if only.is_none_or(|only| only == kind) {
+            check_one(volume, kind, rule, &mut has_source);
+        }
     }
-    for (kind, rule) in &SOURCES[..SOURCES.len() - 1] {
-        check_one(volume, kind, *rule, &mut has_source);
-    }
-    check_one(
-        volume,
-        "ephemeral",
-        claims::check_ephemeral,
-        &mut has_source,
-    );
-    if has_source && volume.child("ephemeral").is_set() {
+    if volume.child("ephemeral").is_set() {
         check_created_name(volume, pod_name);
     }
-    let (kind, rule) = SOURCES[SOURCES.len() - 1];
-    check_one(volume, kind, rule, &mut has_source);
     if !has_source {
         volume.required("must specify a volume type");
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::each_container;
 use crate::address::address_warning;
 use crate::field::{Field, check};
+use crate::tree::list;
 
 mod overlaps;
 
@@ -344,11 +345,14 @@ fn tell_duplicates(spec: &Field<'_, '_>, list: &str, member: &str) {
 fn tell_container(container: &Field<'_, '_>, annotations: &Field<'_, '_>) {
     let name = container.child("name").text();
     let context = container.child("securityContext");
-    if !annotations.is_empty() && !context.child("seccompProfile").is_set() {
-        let key = format!("container.seccomp.security.alpha.kubernetes.io/{name}");
-        if annotations.key(&key).is_set() {
-            annotations.key(&key).remark(SECCOMP);
-        }
+    let of_container = |(key, _): &(&str, Field<'_, '_>)| {
+        key.strip_prefix("container.seccomp.security.alpha.kubernetes.io/") == Some(name)
+    };
+    let annotation = annotations.entries().find(of_container);
+    if let Some((_, annotation)) = annotation
+        && !context.child("seccompProfile").is_set()
+    {
+        annotation.remark(SECCOMP);
     }
     let resources = container.child("resources");
     for resource in ["memory", "ephemeral-storage"] {
@@ -374,12 +378,20 @@ fn tell_container(container: &Field<'_, '_>, annotations: &Field<'_, '_>) {
     }
 }
 
+/// A port, and the way to it: a list of containers, one of them, and its place there.
 struct Port<'v> {
-    path: String,
+    place: (&'static str, usize, usize),
     value: &'v Value,
 }
 
 impl Port<'_> {
+    fn path(&self, spec: &Field<'_, '_>) -> String {
+        let (list, container, port) = self.place;
+        let list = spec.child(list);
+        let container = list.index(container);
+        container.child("ports").index(port).path().to_string()
+    }
+
     fn number(&self, member: &str) -> i64 {
         self.value[member].as_i64().unwrap_or(0)
     }
@@ -406,38 +418,49 @@ impl Port<'_> {
 }
 
 fn tell_ports(spec: &Field<'_, '_>) {
-    let mut seen: Vec<Port<'_>> = Vec::new();
-    each_container(spec, |container| {
-        for port in container.child("ports").elements() {
-            let new = Port {
-                path: port.path().to_string(),
-                value: port.value(),
-            };
-            for old in &seen {
-                if let Some(word) = new.clash(old) {
-                    port.remark(&format!("{word} port definition with {}", old.path));
-                }
-            }
-            seen.push(new);
-        }
-    });
-    let mut named: Vec<(&str, String)> = Vec::new();
-    each_container(spec, |container| {
-        for port in container.child("ports").elements() {
-            let name = port.value()["name"].as_str().unwrap_or_default();
-            match named.iter().find(|(known, _)| *known == name) {
-                Some((_, other)) => {
-                    let quoted = go_text::quote(name);
-                    let why = "services and probes that select ports by name will use";
-                    port.remark(&format!(
-                        "duplicate port name {quoted} with {other}, {why} {other}"
-                    ));
-                }
-                None if !name.is_empty() => named.push((name, port.path().to_string())),
-                None => {}
+    let ports = ports_of(spec);
+    for (index, port) in ports.iter().enumerate() {
+        for other in &ports[..index] {
+            if let Some(word) = port.clash(other) {
+                let text = format!("{word} port definition with {}", other.path(spec));
+                remark_of(spec, port, &text);
             }
         }
-    });
+    }
+    for (index, port) in ports.iter().enumerate() {
+        let name = port.text("name");
+        let mut earlier = ports[..index].iter();
+        let other = earlier.find(|other| !name.is_empty() && other.text("name") == name);
+        if let Some(other) = other.map(|other| other.path(spec)) {
+            let quoted = go_text::quote(name);
+            let why = "services and probes that select ports by name will use";
+            let text = format!("duplicate port name {quoted} with {other}, {why} {other}");
+            remark_of(spec, port, &text);
+        }
+    }
+}
+
+fn remark_of(spec: &Field<'_, '_>, port: &Port<'_>, text: &str) {
+    let (list, container, index) = port.place;
+    let list = spec.child(list);
+    let container = list.index(container);
+    container.child("ports").index(index).remark(text);
+}
+
+fn ports_of<'v>(spec: &Field<'v, '_>) -> Vec<Port<'v>> {
+    let mut ports = Vec::new();
+    for name in ["initContainers", "containers", "ephemeralContainers"] {
+        let containers = list(spec.value(), name).iter().enumerate();
+        for (container, value) in containers {
+            for (index, value) in list(value, "ports").iter().enumerate() {
+                ports.push(Port {
+                    place: (name, container, index),
+                    value,
+                });
+            }
+        }
+    }
+    ports
 }
 
 fn tell_terms(affinity: &Field<'_, '_>) {
