@@ -1,6 +1,7 @@
 //! Which part of an object a path may change.
 
 use listwatch_api::Status;
+use listwatch_kinds::running;
 use serde_json::Value;
 
 use crate::{
@@ -45,7 +46,9 @@ impl Part {
         match self {
             Self::Main | Self::Scale => ChangeOf::Object,
             Self::Status => ChangeOf::Status,
-            Self::Finalize | Self::EphemeralContainers | Self::Resize => ChangeOf::Little,
+            Self::EphemeralContainers => ChangeOf::EphemeralContainers,
+            Self::Resize => ChangeOf::Resources,
+            Self::Finalize => ChangeOf::Little,
         }
     }
 
@@ -85,7 +88,10 @@ impl Part {
                     next["spec"]["ephemeralContainers"] = added;
                 }
             }
-            Self::Resize => keep(current, next, "status"),
+            Self::Resize => {
+                keep(current, next, "status");
+                running::keep_all_but_resources(current, next);
+            }
         }
     }
 }

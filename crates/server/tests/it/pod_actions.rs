@@ -114,3 +114,43 @@ async fn an_eviction_is_refused_when_the_budget_is_spent() {
     assert_eq!(spent["status"]["disruptionsAllowed"], 0);
     assert!(spent["status"]["disruptedPods"]["p"].is_string());
 }
+
+#[tokio::test]
+async fn a_resize_changes_what_containers_get_and_nothing_else() {
+    let server = start_server().await;
+    let container = |image: &str, cpu: &str| {
+        let resources = json!({"requests": {"cpu": cpu}});
+        json!({"spec": {"containers": [{"name": "c", "image": image, "resources": resources}]}})
+    };
+    let mut pod = container("i", "100m");
+    pod["metadata"] = json!({"name": "p"});
+    server.post(PODS, &pod).await.created();
+    let path = format!("{PODS}/p/resize");
+    let resized = server.merge(&path, &container("other", "200m")).await.ok();
+    let resized = &resized["spec"]["containers"][0];
+    assert_eq!(resized["resources"]["requests"]["cpu"], "200m");
+    assert_eq!(resized["image"], "i");
+    let none = json!({"spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let refused = server.merge(&path, &none).await.refused(422);
+    let message = refused["message"].as_str().unwrap();
+    assert!(
+        message.contains("resource requests cannot be removed"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn whoever_looks_into_a_pod_stays_as_he_came() {
+    let server = start_server().await;
+    create_pod(&server, "p").await;
+    let path = format!("{PODS}/p/ephemeralcontainers");
+    let with =
+        |image: &str| json!({"spec": {"ephemeralContainers": [{"name": "look", "image": image}]}});
+    let pod = server.merge(&path, &with("busybox")).await.ok();
+    let added = &pod["spec"]["ephemeralContainers"][0];
+    assert_eq!(added["terminationMessagePolicy"], "File");
+    let refused = server.merge(&path, &with("other")).await.refused(422);
+    let message = refused["message"].as_str().unwrap();
+    let expected = "existing ephemeral containers \"look\" may not be changed\n@@ -1,6 +1,6 @@\n";
+    assert!(message.contains(expected), "{message}");
+}
