@@ -385,6 +385,10 @@ impl<'s> Parser<'s> {
                 text: token.text.trim_matches('`'),
                 ..token
             }),
+            TokenKind::Symbol if matches!(token.text, "true" | "false" | "null") => Err(syntax(
+                token,
+                format!("mismatched input '{}' expecting IDENTIFIER", token.text),
+            )),
             TokenKind::End => Err(syntax(
                 token,
                 "no viable alternative at input '.'".to_owned(),

@@ -39,3 +39,15 @@ impl Program {
         evaluate::evaluate(&self.plan, bindings, budget)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_shared_by_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Program>();
+        shared::<Bindings<'static>>();
+    }
+}

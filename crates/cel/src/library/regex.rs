@@ -9,11 +9,18 @@ use crate::value::{Outcome, Value};
 /// Largest compiled pattern, in bytes.
 const COMPILED_BYTES_MAX: usize = 4 << 20;
 
+/// Largest compiled pattern of those that are known only when an expression runs, in bytes. Each
+/// costs time anew.
+const COMPILED_LATE_BYTES_MAX: usize = 512 << 10;
+
+/// Most times that a pattern may ask for a part to be repeated.
+const REPEATS_MAX: u64 = 1_000;
+
 pub(super) fn implementation(overload: &str) -> Option<Function> {
     Some(match overload {
         "matches" | "matches_string" => |arguments| match arguments {
             [Value::String(text), Value::String(pattern)] => Ok(Value::Bool(
-                compile(pattern)
+                late(pattern)
                     .map_err(EvaluationError::failed)?
                     .is_match(text),
             )),
@@ -52,7 +59,7 @@ pub(crate) fn apply<'a>(function: &str, pattern: &Regex, arguments: &[Value<'a>]
 }
 
 fn legal(pattern: &str) -> Result<Regex, EvaluationError> {
-    compile(pattern).map_err(|error| EvaluationError::failed(format!("Illegal regex: {error}")))
+    late(pattern).map_err(|error| EvaluationError::failed(format!("Illegal regex: {error}")))
 }
 
 fn find<'a>(text: &str, pattern: &Regex) -> Value<'a> {
@@ -76,11 +83,52 @@ fn find_all<'a>(text: &str, pattern: &Regex, count: i64) -> Value<'a> {
 
 /// Compiles a pattern in Go's syntax: classes such as `\d` are those of ASCII.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
+    compile_within(pattern, COMPILED_BYTES_MAX)
+}
+
+fn late(pattern: &str) -> Result<Regex, String> {
+    compile_within(pattern, COMPILED_LATE_BYTES_MAX)
+}
+
+fn compile_within(pattern: &str, bytes_max: usize) -> Result<Regex, String> {
     let translated = translate(pattern);
-    regex::RegexBuilder::new(&translated)
-        .size_limit(COMPILED_BYTES_MAX)
-        .build()
-        .map_err(|error| format!("error parsing regexp: {}", complaint(pattern, &error)))
+    let compiled = regex::RegexBuilder::new(&translated)
+        .size_limit(bytes_max)
+        .build();
+    let compiled = compiled
+        .map_err(|error| format!("error parsing regexp: {}", complaint(pattern, &error)))?;
+    match excessive_repeat(pattern) {
+        Some(repeat) => Err(format!(
+            "error parsing regexp: invalid repeat count: `{repeat}`"
+        )),
+        None => Ok(compiled),
+    }
+}
+
+/// A repetition of a well-formed pattern that asks for too many.
+fn excessive_repeat(pattern: &str) -> Option<&str> {
+    let mut rest = pattern;
+    let mut place = Place::Outside;
+    while let Some(character) = rest.chars().next() {
+        let mut length = character.len_utf8();
+        match (character, place) {
+            ('\\', _) => length += rest[1..].chars().next().map_or(0, char::len_utf8),
+            ('[', _) => place = Place::Class,
+            (']', _) => place = Place::Outside,
+            ('{', Place::Outside) => {
+                let end = rest.find('}')?;
+                let counts = rest[1..end]
+                    .split(',')
+                    .filter_map(|count| count.parse::<u64>().ok());
+                if counts.max().is_some_and(|count| count > REPEATS_MAX) {
+                    return Some(&rest[..=end]);
+                }
+            }
+            _ => {}
+        }
+        rest = &rest[length..];
+    }
+    None
 }
 
 /// Whether a pattern is being read inside of brackets.
@@ -228,6 +276,11 @@ mod tests {
 
     #[test]
     fn a_pattern_that_is_not_one_is_refused_in_words_of_go() {
+        assert_eq!(
+            compile("a{1001}").unwrap_err(),
+            "error parsing regexp: invalid repeat count: `{1001}`"
+        );
+        assert!(compile("a{1000}[{]{2}").is_ok());
         assert_eq!(
             compile("(").unwrap_err(),
             "error parsing regexp: missing closing ): `(`"

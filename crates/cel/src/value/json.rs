@@ -163,7 +163,15 @@ fn formatted<'a>(shape: &Shape, text: &str) -> Outcome<'a> {
     match shape {
         Shape::Bytes => match base64::engine::general_purpose::URL_SAFE.decode(text) {
             Ok(bytes) => Ok(Value::Bytes(bytes.into())),
-            Err(error) => mismatch(format!("Invalid byte formatted string {text}: {error}")),
+            Err(error) => {
+                let at = match error {
+                    base64::DecodeError::InvalidByte(at, _) => at,
+                    _ => text.len(),
+                };
+                mismatch(format!(
+                    "Invalid byte formatted string {text}: illegal base64 data at input byte {at}"
+                ))
+            }
         },
         Shape::Duration => match time::parse_words(text) {
             Some(duration) => Ok(Value::Duration(duration)),
