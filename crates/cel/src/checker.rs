@@ -127,9 +127,14 @@ impl Checker<'_> {
     }
 
     fn identifier(&mut self, expression: &mut Expression) -> Type {
-        let Kind::Identifier(name) = &expression.kind else {
+        let Kind::Identifier(name) = &mut expression.kind else {
             return Type::Error;
         };
+        if let Some(global) = name.strip_prefix('.')
+            && !self.begins_with_local(global)
+        {
+            *name = global.to_owned();
+        }
         let name = name.clone();
         match self.resolve(&name, expression.id) {
             Some(found) => found,
@@ -201,8 +206,8 @@ impl Checker<'_> {
                     Type::Error
                 }
             },
-            Type::Named(_) => {
-                self.report(offset, format!("undefined field '{field}'"));
+            Type::Named(name) => {
+                self.report(offset, format!("unexpected failed resolution of '{name}'"));
                 Type::Error
             }
             Type::Parameter(_) => {

@@ -186,6 +186,8 @@ impl Type {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),
+            Self::Duration => "duration".to_owned(),
+            Self::Timestamp => "timestamp".to_owned(),
             Self::List(element) => format!("list({})", element.shown()),
             Self::Map(key, value) => format!("map({}, {})", key.shown(), value.shown()),
             Self::Optional(inner) => format!("optional_type({})", inner.shown()),

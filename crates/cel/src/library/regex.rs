@@ -95,40 +95,86 @@ fn compile_within(pattern: &str, bytes_max: usize) -> Result<Regex, String> {
     let compiled = regex::RegexBuilder::new(&translated)
         .size_limit(bytes_max)
         .build();
-    let compiled = compiled
-        .map_err(|error| format!("error parsing regexp: {}", complaint(pattern, &error)))?;
-    match excessive_repeat(pattern) {
-        Some(repeat) => Err(format!(
-            "error parsing regexp: invalid repeat count: `{repeat}`"
+    match (unwelcome_repeat(pattern), compiled) {
+        (Some(why), _) => Err(format!("error parsing regexp: {why}")),
+        (None, Ok(compiled)) => Ok(compiled),
+        (None, Err(error)) => Err(format!(
+            "error parsing regexp: {}",
+            complaint(pattern, &error)
         )),
-        None => Ok(compiled),
     }
 }
 
-/// A repetition of a well-formed pattern that asks for too many.
-fn excessive_repeat(pattern: &str) -> Option<&str> {
-    let mut rest = pattern;
+/// Why Go takes no such repetition: too many, or one of another.
+fn unwelcome_repeat(pattern: &str) -> Option<String> {
     let mut place = Place::Outside;
-    while let Some(character) = rest.chars().next() {
+    let mut offset = 0;
+    let mut before: Option<usize> = None;
+    while let Some(character) = pattern[offset..].chars().next() {
+        let rest = &pattern[offset..];
         let mut length = character.len_utf8();
+        let mut repeat = None;
         match (character, place) {
             ('\\', _) => length += rest[1..].chars().next().map_or(0, char::len_utf8),
             ('[', _) => place = Place::Class,
             (']', _) => place = Place::Outside,
+            ('*' | '+' | '?', Place::Outside) => {
+                length += usize::from(rest[1..].starts_with('?'));
+                repeat = Some(offset);
+            }
             ('{', Place::Outside) => {
-                let end = rest.find('}')?;
-                let counts = rest[1..end]
-                    .split(',')
-                    .filter_map(|count| count.parse::<u64>().ok());
-                if counts.max().is_some_and(|count| count > REPEATS_MAX) {
-                    return Some(&rest[..=end]);
+                if let Some(counted) = counted(rest) {
+                    if counted.is_unwelcome() {
+                        return Some(format!("invalid repeat count: `{}`", counted.text));
+                    }
+                    length = counted.text.len();
+                    length += usize::from(rest[length..].starts_with('?'));
+                    repeat = Some(offset);
                 }
             }
+            ('(', Place::Outside) if rest.starts_with("(?") => length = 2,
             _ => {}
         }
-        rest = &rest[length..];
+        if let (Some(first), Some(_)) = (before, repeat) {
+            let both = &pattern[first..offset + length];
+            return Some(format!("invalid nested repetition operator: `{both}`"));
+        }
+        before = repeat;
+        offset += length;
     }
     None
+}
+
+/// `{n}`, `{n,}` or `{n,m}`.
+struct Counted<'p> {
+    text: &'p str,
+    least: u64,
+    most: Option<u64>,
+}
+
+impl Counted<'_> {
+    fn is_unwelcome(&self) -> bool {
+        let most = self.most.unwrap_or(self.least);
+        self.least > REPEATS_MAX || most > REPEATS_MAX || most < self.least
+    }
+}
+
+fn counted(text: &str) -> Option<Counted<'_>> {
+    let end = text.find('}')?;
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| text.parse().unwrap_or(u64::MAX))
+    };
+    let (least, most) = match text[1..end].split_once(',') {
+        None => (number(&text[1..end])?, None),
+        Some((least, "")) => (number(least)?, None),
+        Some((least, most)) => (number(least)?, Some(number(most)?)),
+    };
+    Some(Counted {
+        text: &text[..=end],
+        least,
+        most,
+    })
 }
 
 /// Whether a pattern is being read inside of brackets.
@@ -280,7 +326,20 @@ mod tests {
             compile("a{1001}").unwrap_err(),
             "error parsing regexp: invalid repeat count: `{1001}`"
         );
-        assert!(compile("a{1000}[{]{2}").is_ok());
+        assert_eq!(
+            compile("a**").unwrap_err(),
+            "error parsing regexp: invalid nested repetition operator: `**`"
+        );
+        for welcome in [
+            "a{1000}[{]{2}",
+            "a*?b+?c??d{2}?",
+            "(?:a*)*",
+            "[*+?]+",
+            r"\*+",
+            "(?i)a?",
+        ] {
+            assert!(compile(welcome).is_ok(), "{welcome}");
+        }
         assert_eq!(
             compile("(").unwrap_err(),
             "error parsing regexp: missing closing ): `(`"

@@ -295,12 +295,7 @@ fn membership(node: CallNode) -> Node {
     let simple = |value: &Value<'_>| {
         matches!(
             value,
-            Value::Bool(_)
-                | Value::Int(_)
-                | Value::Uint(_)
-                | Value::Double(_)
-                | Value::String(_)
-                | Value::Null
+            Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_)
         )
     };
     if !among.iter().all(simple) {
