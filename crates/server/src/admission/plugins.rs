@@ -7,7 +7,8 @@ mod pods;
 
 use std::sync::Arc;
 
-use listwatch_api::Status;
+use jiff::Timestamp;
+use listwatch_api::{Status, timestamp};
 use serde_json::{Value, json};
 
 use super::matching::Operation;
@@ -127,6 +128,28 @@ pub(crate) fn select(cache: &KindCache, area: Area) -> Vec<Value> {
     selected
         .map(|object| parse(object.stored().value()))
         .collect()
+}
+
+/// Notes when a volume came into the phase that it is in, unless somebody else does.
+pub(crate) fn note_phase(
+    definition: &Definition,
+    before: Option<&Value>,
+    object: &mut Value,
+    now: Timestamp,
+) {
+    const SINCE: &str = "lastPhaseTransitionTime";
+    let is_volume = definition.group.is_empty() && &*definition.resource == "persistentvolumes";
+    if !is_volume || !object["status"].is_object() {
+        return;
+    }
+    let earlier = before.map_or(&Value::Null, |before| &before["status"]);
+    let is_new = earlier["phase"] != object["status"]["phase"];
+    let is_noted = object["status"]
+        .get(SINCE)
+        .is_some_and(|since| *since != earlier[SINCE]);
+    if is_new && !is_noted {
+        object["status"][SINCE] = json!(timestamp::format_seconds(now));
+    }
 }
 
 /// Keeps an object until nobody uses it any more.

@@ -204,6 +204,7 @@ pub(super) fn begin(server: &Server, request: &ResourceRequest, object: &mut Val
         (&settings.clock, &settings.random),
     );
     admission::begin_life(definition, object);
+    admission::note_phase(definition, None, object, settings.clock.now());
 }
 
 /// Refuses a new object that breaks the rules of its kind.

@@ -57,6 +57,15 @@ pub(super) struct Change<'a> {
     pub(super) owners: Owners<'a>,
 }
 
+/// A change on its way.
+struct Revised {
+    before: Outline,
+    next: Value,
+    managed_fields: Option<Bytes>,
+    /// Whether it changes more than the metadata. Then nothing of either state is text any more.
+    is_touched: bool,
+}
+
 /// An object that is to be created.
 pub(super) struct New<'a> {
     pub(super) object: Value,
@@ -129,7 +138,7 @@ impl<'a> Writer<'a> {
         let Self {
             server, request, ..
         } = self;
-        let is_meant = self.part == Part::Main && self.options.dry_run == DryRun::Off;
+        let is_meant = self.options.dry_run == DryRun::Off;
         if is_meant && admission::is_quota(&request.definition) {
             let object = changed.parse();
             let is_known = object["status"]["hard"] == object["spec"]["hard"];
@@ -259,6 +268,24 @@ impl<'a> Writer<'a> {
         current: &Current,
         change: Change<'_>,
     ) -> Result<Proposal, Status> {
+        let mut draft = self.revise(current, change);
+        self.warnings.clear();
+        let asked = self.mutate_change(&mut draft).await?;
+        let alongside = self.complete_change(&mut draft).await?;
+        self.check(&draft.before.object, &draft.next)?;
+        if draft.is_touched && self.part == Part::Main {
+            self.surroundings(Operation::Update).check(&draft.next)?;
+        }
+        if let Some((mut chain, old)) = asked {
+            let whole = with_owners(&draft.next, draft.managed_fields.as_ref());
+            chain.validate(Some(&whole), Some(&old)).await?;
+            self.warnings.append(&mut chain.warnings);
+        }
+        self.conclude(current, draft, alongside).await
+    }
+
+    /// The next state as the client wants it, with the owners of its fields.
+    fn revise(&self, current: &Current, change: Change<'_>) -> Revised {
         let Change {
             mut before,
             mut next,
@@ -279,63 +306,91 @@ impl<'a> Writer<'a> {
         let managed_fields = owners.settle_next(&before, &mut next);
         let version = current.revision.to_string();
         metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
-        self.warnings.clear();
-        let is_touched = differs(definition, &before.object, &next);
-        if is_touched && self.part == Part::Main {
+        Revised {
+            is_touched: differs(definition, &before.object, &next),
+            before,
+            next,
+            managed_fields,
+        }
+    }
+
+    /// Lets the cluster and everybody who is to be asked change it. Those are to be asked again
+    /// whether it may be written, with what was there before.
+    async fn mutate_change(
+        &self,
+        draft: &mut Revised,
+    ) -> Result<Option<(Chain<'a>, Value)>, Status> {
+        let Revised { before, next, .. } = draft;
+        let definition = &self.request.definition;
+        if draft.is_touched && self.part == Part::Main {
             let surroundings = self.surroundings(Operation::Update);
-            surroundings.complete(Some(&before.object), &mut next)?;
+            surroundings.complete(Some(&before.object), next)?;
         }
-        let mut chain = self.chain(Operation::Update, &next);
-        let mut old = Value::Null;
-        if let Some(chain) = &mut chain {
-            make_whole(&mut before, &mut next);
-            old = with_owners(&before.object, before.managed_fields.as_ref());
-            old["metadata"]["resourceVersion"] = next["metadata"]["resourceVersion"].clone();
-            let whole = with_owners(&next, managed_fields.as_ref());
-            let mutated = chain.mutate(Some(whole), Some(&old)).await?;
-            next = without_owners(mutated.expect("an object was given"));
-            self.part
-                .keep_the_rest(definition, &before.object, &mut next);
-            carry_over(definition, &before.object, &mut next);
-        }
+        let Some(mut chain) = self.chain(Operation::Update, next) else {
+            return Ok(None);
+        };
+        make_whole(before, next);
+        let mut old = with_owners(&before.object, before.managed_fields.as_ref());
+        old["metadata"]["resourceVersion"] = next["metadata"]["resourceVersion"].clone();
+        let whole = with_owners(next, draft.managed_fields.as_ref());
+        let mutated = chain.mutate(Some(whole), Some(&old)).await?;
+        *next = without_owners(mutated.expect("an object was given"));
+        self.part.keep_the_rest(definition, &before.object, next);
+        carry_over(definition, &before.object, next);
+        draft.is_touched = differs(definition, &before.object, next);
+        Ok(Some((chain, old)))
+    }
+
+    /// Gives it what the cluster and its kind decide.
+    async fn complete_change(&self, draft: &mut Revised) -> Result<Vec<StoreOperation>, Status> {
+        let Revised { before, next, .. } = draft;
+        let definition = &self.request.definition;
         let mut alongside = Vec::new();
-        if self.allocates(&before.object, &next) {
-            alongside = self.allocate(Some(&before.object), &mut next).await?;
-            carry_over(definition, &before.object, &mut next);
+        if self.allocates(&before.object, next) {
+            alongside = self.allocate(Some(&before.object), next).await?;
+            carry_over(definition, &before.object, next);
         }
-        if is_touched && self.part == Part::Main {
-            admission::adjust(definition, &before.object, &mut next);
+        if draft.is_touched && self.part == Part::Main {
+            admission::adjust(definition, &before.object, next);
         }
-        self.check(&before.object, &next)?;
-        if is_touched && self.part == Part::Main {
-            self.surroundings(Operation::Update).check(&next)?;
+        if draft.is_touched && self.part == Part::Status {
+            let now = self.server.settings.clock.now();
+            admission::note_phase(definition, Some(&before.object), next, now);
         }
-        if let Some(chain) = &mut chain {
-            let whole = with_owners(&next, managed_fields.as_ref());
-            chain.validate(Some(&whole), Some(&old)).await?;
-            self.warnings.append(&mut chain.warnings);
-        }
+        Ok(alongside)
+    }
+
+    /// What becomes of the object, and of the usage of its namespace.
+    async fn conclude(
+        &self,
+        current: &Current,
+        revised: Revised,
+        mut alongside: Vec<StoreOperation>,
+    ) -> Result<Proposal, Status> {
+        let Revised {
+            before, mut next, ..
+        } = revised;
+        let definition = &self.request.definition;
         metadata_mut(&mut next).remove("resourceVersion");
         let is_complete = deletion_is_complete(definition, &next);
+        let accounting = self.accounting();
         let draft = Draft {
             object: next,
-            managed_fields,
+            managed_fields: revised.managed_fields,
             untouched: before.untouched,
         };
-        let accounting = self.accounting();
         if is_complete {
             let mut proposal = removal(definition, current, draft);
             if accounting.is_needed() {
                 let last = current.whole();
-                proposal
-                    .alongside
-                    .extend(accounting.account(Some(&last), None).await?);
+                let released = accounting.account(Some(&last), None).await?;
+                proposal.alongside.extend(released);
             }
             return Ok(proposal);
         }
         if differs(definition, &before.object, &draft.object) && accounting.is_needed() {
-            let states = (Some(&before.object), Some(&draft.object));
-            alongside.extend(accounting.account(states.0, states.1).await?);
+            let used = accounting.account(Some(&before.object), Some(&draft.object));
+            alongside.extend(used.await?);
         }
         let next = Next::Put(draft);
         Ok(Proposal { next, alongside })

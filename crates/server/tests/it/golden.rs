@@ -4,6 +4,7 @@
 //! where we answer otherwise, with the reason. A listed difference that is gone fails too.
 
 mod bindings;
+mod built_in;
 mod comparison;
 mod connection;
 mod known;
