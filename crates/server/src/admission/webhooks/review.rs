@@ -9,6 +9,9 @@ use super::{
 };
 use crate::registry::Definition;
 
+/// The first version of the API, which is stricter than the one before it.
+const FIRST: &str = "admission.k8s.io/v1";
+
 /// What a webhook says of a request.
 pub(super) struct Verdict {
     pub(super) is_allowed: bool,
@@ -41,11 +44,14 @@ pub(super) fn read(
     if !response.is_object() {
         return Err("webhook response was absent".to_owned());
     }
-    let is_first = review_version == "admission.k8s.io/v1";
-    if is_first {
+    if review_version == FIRST {
         check_identity(&review, uid)?;
+        check_patch(response, purpose)?;
     }
-    let patch = read_patch(response, purpose, is_first)?;
+    let patch = match purpose {
+        Purpose::Mutate => read_patch(response)?,
+        Purpose::Validate => None,
+    };
     let status = response.get("status").filter(|status| status.is_object());
     let warnings = response["warnings"].as_array().into_iter().flatten();
     Ok(Verdict {
@@ -76,36 +82,38 @@ fn check_identity(review: &Value, uid: &str) -> Result<(), String> {
     ))
 }
 
-fn read_patch(
-    response: &Value,
-    purpose: Purpose,
-    is_first: bool,
-) -> Result<Option<Vec<u8>>, String> {
-    let text = response["patch"].as_str().filter(|text| !text.is_empty());
+/// The first version of the API says exactly what may come together.
+fn check_patch(response: &Value, purpose: Purpose) -> Result<(), String> {
+    let has_patch = response["patch"]
+        .as_str()
+        .is_some_and(|text| !text.is_empty());
     let patch_type = response["patchType"].as_str();
-    let told = |what: &str| Err(what.to_owned());
-    match (purpose, text, patch_type) {
-        (Purpose::Validate, Some(_), _) if is_first => {
-            return told("validating webhook may not return response.patch");
+    let problem = match (purpose, has_patch, patch_type) {
+        (Purpose::Validate, true, _) => "validating webhook may not return response.patch",
+        (Purpose::Validate, false, Some(_)) => {
+            "validating webhook may not return response.patchType"
         }
-        (Purpose::Validate, None, Some(_)) if is_first => {
-            return told("validating webhook may not return response.patchType");
+        (Purpose::Mutate, true, None) => {
+            "webhook returned response.patch but not response.patchType"
         }
-        (Purpose::Mutate, Some(_), None) if is_first => {
-            return told("webhook returned response.patch but not response.patchType");
+        (Purpose::Mutate, false, Some(_)) => {
+            "webhook returned response.patchType but not response.patch"
         }
-        (Purpose::Mutate, None, Some(_)) if is_first => {
-            return told("webhook returned response.patchType but not response.patch");
-        }
-        (Purpose::Mutate, Some(_), Some("")) => {
-            return told("webhook returned invalid response.patchType of \"\"");
-        }
-        (Purpose::Mutate, Some(_), Some(other)) if other != "JSONPatch" => {
-            return Err(format!("unsupported patch type {other:?}"));
-        }
-        (Purpose::Validate, _, _) => return Ok(None),
-        _ => {}
+        (Purpose::Mutate, true, Some("")) => "webhook returned invalid response.patchType of \"\"",
+        _ => return Ok(()),
+    };
+    Err(problem.to_owned())
+}
+
+fn read_patch(response: &Value) -> Result<Option<Vec<u8>>, String> {
+    let text = response["patch"].as_str().filter(|text| !text.is_empty());
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    match response["patchType"].as_str() {
+        None | Some("JSONPatch") => {}
+        Some(other) => return Err(format!("unsupported patch type {other:?}")),
     }
-    let decoded = text.map(|text| STANDARD.decode(text).map_err(|error| error.to_string()));
-    decoded.transpose()
+    let decoded = STANDARD.decode(text);
+    decoded.map(Some).map_err(|error| error.to_string())
 }
