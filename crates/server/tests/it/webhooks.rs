@@ -244,16 +244,15 @@ async fn warnings_reach_the_client() {
 }
 
 #[tokio::test]
-async fn a_dry_run_does_not_reach_those_who_would_act_on_it() {
+async fn a_webhook_is_told_that_nothing_will_be_written() {
     let server = start_server().await;
     let hook = HookServer::start(allow).await;
     let mut acting = webhook("acts.example.com", &hook);
-    acting["sideEffects"] = json!("Some");
+    acting["sideEffects"] = json!("NoneOnDryRun");
     configure(&server, VALIDATING, "v", &[acting]).await;
     let dry = format!("{CONFIG_MAPS}?dryRun=All");
-    server.post(&dry, &config_map("a")).await.says(
-        400,
-        "admission webhook \"acts.example.com\" does not support dry run",
-    );
-    assert!(hook.asked().is_empty());
+    server.post(&dry, &config_map("a")).await.created();
+    let asked = &hook.asked()[0];
+    assert_eq!(asked["dryRun"], true);
+    assert_eq!(asked["options"]["dryRun"], json!(["All"]));
 }
