@@ -283,3 +283,47 @@ fn unmapped(address: IpAddr) -> IpAddr {
         IpAddr::V4(_) => address,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeroes_in_front_are_read_over() {
+        assert_eq!(parse("010.001.0.7"), parse("10.1.0.7"));
+        assert_eq!(parse("::ffff:01.2.3.4"), parse("::ffff:1.2.3.4"));
+        assert_eq!(parse("10.1.0"), None);
+        assert_eq!(parse("10.1.0.+7"), None);
+        assert_eq!(parse("10.1.0.256"), None);
+        assert_eq!(Family::of("::ffff:1.2.3.4"), Some(Family::V4));
+    }
+
+    #[test]
+    fn a_range_contains_smaller_ones_of_its_own_family() {
+        let contains = |outer: &str, inner: &str| {
+            Range::parse(outer)
+                .unwrap()
+                .strictly_contains(Range::parse(inner).unwrap())
+        };
+        assert!(contains("10.0.0.0/8", "10.1.0.0/16"));
+        assert!(contains("0.0.0.0/0", "10.1.0.0/16"));
+        assert!(contains("::/0", "fd00::/8"));
+        assert!(!contains("10.0.0.0/8", "10.0.0.0/8"));
+        assert!(!contains("10.0.0.0/8", "11.0.0.0/16"));
+        assert!(!contains("::/0", "10.0.0.0/8"));
+        assert_eq!(Range::parse("10.0.0.0/33"), None);
+        assert_eq!(Range::parse("10.0.0.0/-1"), None);
+    }
+
+    #[test]
+    fn what_is_odd_about_a_range_is_told() {
+        assert_eq!(
+            range_warnings("f", "10.0.0.1/8"),
+            [
+                "f: CIDR value \"10.0.0.1/8\" is ambiguous in this context (should be \"10.0.0.0/8\" \
+              or \"10.0.0.1/32\"?)"
+            ]
+        );
+        assert_eq!(range_warnings("f", "10.0.0.0/8"), Vec::<String>::new());
+    }
+}

@@ -240,3 +240,41 @@ fn hunks(edits: &[Edit]) -> Vec<Vec<Edit>> {
     }
     hunks
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_change_is_shown_with_the_lines_around_it() {
+        let shape = Shape::Struct(&[("A", "a", Shape::Text), ("B", "b", Shape::Plain)]);
+        let (old, new) = (json!({"a": "x"}), json!({"a": "y", "b": ["z"]}));
+        assert_eq!(
+            between(&old, &new, shape),
+            "@@ -1,4 +1,6 @@\n {\n- \"A\": \"x\",\n- \"B\": null\n+ \"A\": \"y\",\n+ \"B\": [\n+  \
+             \"z\"\n+ ]\n }\n"
+        );
+    }
+
+    #[test]
+    fn changes_far_from_each_other_are_shown_apart() {
+        let list = |first: u32, last: u32| {
+            let numbers: Vec<u32> = [first].into_iter().chain(2..12).chain([last]).collect();
+            json!(numbers)
+        };
+        let shown = between(&list(1, 12), &list(0, 13), Shape::Plain);
+        assert_eq!(shown.matches("@@ -").count(), 2, "{shown}");
+        assert!(
+            shown.starts_with("@@ -1,5 +1,5 @@\n [\n- 1,\n+ 0,\n  2,\n  3,\n  4,\n@@"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn what_is_the_same_is_not_shown() {
+        let value = json!({"a": 1});
+        assert_eq!(between(&value, &value, Shape::Plain), "");
+    }
+}

@@ -249,3 +249,80 @@ fn is_unset(value: &Value) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: [Family; 2] = [Family::V4, Family::V6];
+
+    fn settled(spec: Value, before: Value) -> Result<Value, Vec<String>> {
+        let mut service = json!({"spec": spec});
+        let before = match before {
+            Value::Null => Value::Null,
+            spec => json!({"spec": spec}),
+        };
+        match settle(&mut service, &before, &BOTH) {
+            Ok(()) => Ok(service["spec"].take()),
+            Err(errors) => Err(errors.iter().map(ToString::to_string).collect()),
+        }
+    }
+
+    #[test]
+    fn a_service_that_wants_both_families_gets_the_first_one_first() {
+        let spec = json!({"type": "ClusterIP", "ipFamilyPolicy": "PreferDualStack"});
+        let spec = settled(spec, Value::Null).unwrap();
+        assert_eq!(spec["ipFamilies"], json!(["IPv4", "IPv6"]));
+        let spec = json!({"type": "ClusterIP", "ipFamilyPolicy": "RequireDualStack", "ipFamilies": ["IPv6"]});
+        let spec = settled(spec, Value::Null).unwrap();
+        assert_eq!(spec["ipFamilies"], json!(["IPv6", "IPv4"]));
+    }
+
+    #[test]
+    fn a_service_that_says_nothing_has_one_family() {
+        let spec = settled(json!({"type": "ClusterIP"}), Value::Null).unwrap();
+        assert_eq!(spec["ipFamilies"], json!(["IPv4"]));
+        assert_eq!(spec["ipFamilyPolicy"], "SingleStack");
+        let address = json!({"type": "ClusterIP", "clusterIP": "fd00::7"});
+        let spec = settled(address, Value::Null).unwrap();
+        assert_eq!(spec["ipFamilies"], json!(["IPv6"]));
+    }
+
+    #[test]
+    fn going_back_to_one_family_releases_the_second_address() {
+        let before = json!({
+            "type": "ClusterIP", "clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7", "fd00::7"],
+            "ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "PreferDualStack",
+        });
+        let mut next = before.clone();
+        next["ipFamilyPolicy"] = json!("SingleStack");
+        let spec = settled(next, before.clone()).unwrap();
+        assert_eq!(spec["clusterIPs"], json!(["10.0.0.7"]));
+        assert_eq!(spec["ipFamilies"], json!(["IPv4"]));
+        let mut next = before.clone();
+        next["ipFamilies"] = json!(["IPv4"]);
+        assert_eq!(
+            settled(next, before),
+            Err(vec![
+                "spec.ipFamilyPolicy: Invalid value: \"PreferDualStack\": must be 'SingleStack' to \
+                 release the secondary IP family"
+                    .to_owned()
+            ])
+        );
+    }
+
+    #[test]
+    fn what_was_found_before_stays_when_the_writer_leaves_it_out() {
+        let before = json!({
+            "type": "NodePort", "clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7"],
+            "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+            "ports": [{"name": "a", "port": 80, "nodePort": 30001}],
+        });
+        let ports = json!([{"name": "a", "port": 81}, {"name": "b", "port": 82}]);
+        let next = json!({"type": "NodePort", "ports": ports});
+        let spec = settled(next, before).unwrap();
+        assert_eq!(spec["clusterIPs"], json!(["10.0.0.7"]));
+        assert_eq!(spec["ports"][0]["nodePort"], 30001);
+        assert_eq!(spec["ports"][1]["nodePort"], Value::Null);
+    }
+}

@@ -28,6 +28,7 @@ mod foreign_values;
 mod unreadable_values;
 mod homes;
 mod services;
+mod recorded_kinds;
 mod pod_actions;
 mod surroundings;
 mod webhooks;

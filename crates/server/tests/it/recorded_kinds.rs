@@ -1,0 +1,218 @@
+//! What a kube-apiserver made of good and bad objects of many kinds, asked of this server.
+//!
+//! The recordings are `conformance/golden/12-other-kinds/*.jsonl`. Addresses and ports that a server
+//! chooses stand for those that the other one chose.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::{
+    client::Answer,
+    running::{TestServer, start_server},
+};
+
+/// Requests that are answered otherwise on purpose: a part of their line, and why.
+const DIFFERENCES: [(&str, &str); 8] = [
+    (
+        r#""kind":"Endpoints""#,
+        "That Endpoints are deprecated is told with what is taken, not with what is refused.",
+    ),
+    (
+        r#""kind":"Ingress","metadata":{"name":"x2"},"spec":{"rules":[]}"#,
+        "An empty list is none, so the refusal shows none.",
+    ),
+    (r#""spec":{"rules":[]},"status""#, "The same, in a change."),
+    (
+        r#""kind":"CSINode","metadata":{"name":"kinds-x20"}"#,
+        "An empty list that was sent stays one, where theirs becomes null in their store.",
+    ),
+    (
+        r#""scaleDown":{"stabilizationWindowSeconds":4000,"policies":[]"#,
+        "An empty list is none, so it is filled in instead of refused.",
+    ),
+    (
+        r#""annotations":{"volume.beta.kubernetes.io/storage-class":"x"}"#,
+        "Rules of a kind are asked only when something beyond the metadata changes.",
+    ),
+    (
+        "persistentvolumeclaims/x20\"",
+        "The claim that the line before changed here and not there.",
+    ),
+    (
+        "persistentvolumeclaims/x20/status\"",
+        "The claim that the line before changed here and not there.",
+    ),
+];
+
+/// What servers choose for services.
+const CHOSEN: [&str; 4] = ["clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"];
+
+/// What is never the same twice.
+const FLEETING: [&str; 9] = [
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "managedFields",
+    "lastPhaseTransitionTime",
+    "lastTransitionTime",
+    "lastUpdateTime",
+    "username",
+    "groups",
+];
+
+struct Replay {
+    server: TestServer,
+    /// Our versions of objects, by path.
+    versions: BTreeMap<String, Value>,
+    /// What was chosen there, and what was chosen here.
+    chosen: Vec<(String, String)>,
+    differences: Vec<String>,
+}
+
+#[tokio::test]
+async fn many_kinds_are_filled_in_and_refused_as_there() {
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/golden/12-other-kinds");
+    let (mut compared, mut differences) = (0, Vec::new());
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "jsonl")
+        {
+            let mut replay = Replay::start().await;
+            for line in fs::read_to_string(path).unwrap().lines() {
+                compared += 1;
+                replay.exchange(line).await;
+            }
+            differences.append(&mut replay.differences);
+        }
+    }
+    assert!(compared > 700, "only {compared} exchanges were compared");
+    let count = differences.len();
+    assert_eq!(count, 0, "{}", differences.join("\n"));
+}
+
+impl Replay {
+    async fn start() -> Self {
+        let server = start_server().await;
+        let namespace = json!({"metadata": {"name": "kinds"}});
+        server
+            .post("/api/v1/namespaces", &namespace)
+            .await
+            .created();
+        Self {
+            server,
+            versions: BTreeMap::new(),
+            chosen: Vec::new(),
+            differences: Vec::new(),
+        }
+    }
+
+    async fn exchange(&mut self, line: &str) {
+        let line = self
+            .chosen
+            .iter()
+            .fold(line.to_owned(), |line, (theirs, ours)| {
+                line.replace(theirs, ours)
+            });
+        let record: Value = serde_json::from_str(&line).unwrap();
+        let request = &record["request"];
+        let path = request["path"].as_str().unwrap();
+        let mut body = request["body"].clone();
+        let answer = match request["method"].as_str() {
+            Some("PUT") => {
+                let place = path.trim_end_matches("/status");
+                body["metadata"]["resourceVersion"] = self.versions[place].clone();
+                self.server.put(path, &body).await
+            }
+            _ => self.server.post(path, &body).await,
+        };
+        let ours = answer.json();
+        if answer.code < 300 {
+            let name = ours["metadata"]["name"].as_str().unwrap();
+            let place = match answer.code {
+                201 => format!("{path}/{name}"),
+                _ => path.trim_end_matches("/status").to_owned(),
+            };
+            self.versions
+                .insert(place, ours["metadata"]["resourceVersion"].clone());
+            self.learn(&record["response"], &ours);
+        }
+        let is_known = DIFFERENCES.iter().any(|(part, _)| line.contains(part));
+        if !is_known {
+            self.compare(&record, &answer);
+        }
+    }
+
+    /// Remembers what either server chose for a service.
+    fn learn(&mut self, theirs: &Value, ours: &Value) {
+        let values = |service: &Value| {
+            let spec = &service["spec"];
+            let ports = spec["ports"].as_array().into_iter().flatten();
+            let ports = ports
+                .map(|port| &port["nodePort"])
+                .chain([&spec["healthCheckNodePort"]]);
+            let ports = ports
+                .filter_map(|port| port.as_i64())
+                .map(|port| format!(":{port}"));
+            let address = spec["clusterIP"]
+                .as_str()
+                .map(|address| format!("\"{address}\""));
+            address.into_iter().chain(ports).collect::<Vec<_>>()
+        };
+        if ours["kind"] == "Service" && theirs["kind"] == "Service" {
+            let pairs = values(theirs).into_iter().zip(values(ours));
+            self.chosen
+                .extend(pairs.filter(|(theirs, ours)| theirs != ours));
+        }
+    }
+
+    fn compare(&mut self, record: &Value, answer: &Answer) {
+        let hidden: &[&str] = match answer.json()["kind"] == "Service" {
+            true => &CHOSEN,
+            false => &[],
+        };
+        let theirs = masked(&record["response"], hidden);
+        let ours = masked(&answer.json(), hidden);
+        let warnings: Vec<String> = answer
+            .headers
+            .get_all("warning")
+            .iter()
+            .map(text_of)
+            .collect();
+        let told: Vec<String> =
+            serde_json::from_value(record["warnings"].clone()).unwrap_or_default();
+        // Kubernetes looks into certificates, which nobody does here.
+        let is_heard = record["request"]["body"]["kind"] == "Secret" || warnings == told;
+        if record["status"] != answer.code || theirs != ours || !is_heard {
+            self.differences.push(format!(
+                "{}\n  theirs {}: {theirs} {told:?}\n  ours {}: {ours} {warnings:?}",
+                record["request"], record["status"], answer.code
+            ));
+        }
+    }
+}
+
+fn text_of(warning: &http::HeaderValue) -> String {
+    let text = warning.to_str().unwrap();
+    let quoted = text.split_once('"').map_or(text, |(_, text)| text);
+    quoted.trim_end_matches('"').replace("\\\"", "\"")
+}
+
+/// The answer without what differs from one moment to the next, and without what is `hidden`.
+fn masked(value: &Value, hidden: &[&str]) -> Value {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(name, _)| !FLEETING.contains(&name.as_str()))
+            .map(|(name, value)| match hidden.contains(&name.as_str()) {
+                true => (name.clone(), json!(value == "None")),
+                false => (name.clone(), masked(value, hidden)),
+            })
+            .collect(),
+        Value::Array(elements) => elements.iter().map(|value| masked(value, hidden)).collect(),
+        other => other.clone(),
+    }
+}
