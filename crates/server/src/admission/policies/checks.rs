@@ -71,9 +71,11 @@ impl Checks {
         let patching = environment(Dialect::Patching, parameters, &types);
         let field = |member: &str| FieldPath::new("spec").child(member);
         for (place, variable) in variables.iter().enumerate() {
-            if let Err(error) = variable.expression.output() {
+            let text = variable.expression.text.as_str();
+            if let Err(error) = variable.expression.output()
+                && !text.trim().is_empty()
+            {
                 let field = field("variables").index(place).child("expression");
-                let text = variable.expression.text.as_str();
                 self.errors.push(FieldError::invalid(&field, text, error));
             }
         }
