@@ -320,7 +320,8 @@ mod tests {
         assert_eq!(
             range_warnings("f", "10.0.0.1/8"),
             [
-                "f: CIDR value \"10.0.0.1/8\" is ambiguous in this context (should be \"10.0.0.0/8\" \
+                "f: CIDR value \"10.0.0.1/8\" is ambiguous in this context (should be \
+              \"10.0.0.0/8\" \
               or \"10.0.0.1/32\"?)"
             ]
         );

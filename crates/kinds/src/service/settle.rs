@@ -273,7 +273,9 @@ mod tests {
         let spec = json!({"type": "ClusterIP", "ipFamilyPolicy": "PreferDualStack"});
         let spec = settled(spec, Value::Null).unwrap();
         assert_eq!(spec["ipFamilies"], json!(["IPv4", "IPv6"]));
-        let spec = json!({"type": "ClusterIP", "ipFamilyPolicy": "RequireDualStack", "ipFamilies": ["IPv6"]});
+        let families = json!(["IPv6"]);
+        let policy = "RequireDualStack";
+        let spec = json!({"type": "ClusterIP", "ipFamilyPolicy": policy, "ipFamilies": families});
         let spec = settled(spec, Value::Null).unwrap();
         assert_eq!(spec["ipFamilies"], json!(["IPv6", "IPv4"]));
     }

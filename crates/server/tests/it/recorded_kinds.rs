@@ -1,7 +1,7 @@
 //! What a kube-apiserver made of good and bad objects of many kinds, asked of this server.
 //!
-//! The recordings are `conformance/golden/12-other-kinds/*.jsonl`. Addresses and ports that a server
-//! chooses stand for those that the other one chose.
+//! The recordings are `conformance/golden/12-other-kinds/*.jsonl`. Addresses and ports that one
+//! server chooses stand for those that the other one chose.
 
 use std::{fs, path::Path};
 
