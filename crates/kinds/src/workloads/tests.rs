@@ -1,4 +1,4 @@
-//! What a real server answered, asked of the rules alone.
+//! What a real server answered, asked of the rules alone; `conformance/golden/record.py` asks it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
