@@ -120,7 +120,7 @@ fn take_notice(status: &mut PodStatus, containers: &[Container], now: &Time) {
         }),
         ..ContainerState::default()
     };
-    status.container_statuses = Some(told(containers, &waiting, false));
+    status.container_statuses = Some(told(containers, &waiting));
 }
 
 fn start(status: &mut PodStatus, containers: &[Container], (now, address): (&Time, &str)) {
@@ -138,7 +138,7 @@ fn start(status: &mut PodStatus, containers: &[Container], (now, address): (&Tim
         }),
         ..ContainerState::default()
     };
-    status.container_statuses = Some(told(containers, &running, true));
+    status.container_statuses = Some(told(containers, &running));
 }
 
 fn end(status: &mut PodStatus, now: &Time, exit_code: i32) {
@@ -167,7 +167,8 @@ fn end(status: &mut PodStatus, now: &Time, exit_code: i32) {
     }
 }
 
-fn told(containers: &[Container], state: &ContainerState, ready: bool) -> Vec<ContainerStatus> {
+fn told(containers: &[Container], state: &ContainerState) -> Vec<ContainerStatus> {
+    let ready = state.running.is_some();
     let told = containers.iter().map(|container| ContainerStatus {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
