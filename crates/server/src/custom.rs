@@ -30,7 +30,7 @@ use tokio::{
 
 use crate::{
     commit::metadata_text,
-    registry::{CustomKind, Definition, Life, Persistence, Registry, Scope, ValueReader},
+    registry::{CustomKind, Definition, Life, Persistence, Registry, Scope, Strategy, ValueReader},
     request::{PathForm, Query, ResourceRequest},
     server::{Server, StartError},
     watch_cache::KindLayout,
@@ -117,6 +117,25 @@ fn complete(definition: &mut Value) {
     }
     default_definition(definition);
     note_storage_version(definition);
+}
+
+/// Refuses requests in a version into which only a webhook could convert what is stored: to rename
+/// it would be wrong.
+pub(crate) fn refuse_unconverted(definition: &Definition) -> Result<(), Status> {
+    let Some(custom) = &definition.custom else {
+        return Ok(());
+    };
+    let api_version = definition.api_version();
+    match custom.strategy {
+        Strategy::Webhook if *custom.stored_as != *api_version => {
+            let (stored_as, kind) = (&custom.stored_as, &definition.kind);
+            Err(Status::unclassified(format!(
+                "conversion webhook for {stored_as}, Kind={kind} failed: this server asks no \
+                 webhooks to convert, and serves {api_version} only when it is the stored version"
+            )))
+        }
+        Strategy::Webhook | Strategy::Renamed => Ok(()),
+    }
 }
 
 /// Refuses a new object of a kind that is on its way out.

@@ -14,7 +14,9 @@ mod definition;
 mod kind_table;
 mod stored_value;
 
-pub use custom::{CustomKind, CustomKinds, CustomVersion, Life, MalformedDefinition, ScalePaths};
+pub use custom::{
+    CustomKind, CustomKinds, CustomVersion, Life, MalformedDefinition, ScalePaths, Strategy,
+};
 pub use decode::{DecodeError, Expected, FieldProblem, Home};
 pub use definition::{
     Conversion, Definition, DeletionAnswer, FieldRefusal, FieldSource, Generation, Lifetime,

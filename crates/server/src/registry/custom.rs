@@ -51,6 +51,8 @@ pub struct CustomVersion {
     fingerprint: u64,
     /// Whether new objects are taken.
     pub life: Life,
+    /// How objects of other versions become objects of this one.
+    pub strategy: Strategy,
     /// The `additionalPrinterColumns`.
     pub printer_columns: Value,
     /// Where the number of replicas is, if it has a `scale`.
@@ -135,6 +137,15 @@ pub enum Life {
     Serving,
     /// Its definition is being deleted, and its objects with it.
     Terminating,
+}
+
+/// How an object of one version of a custom kind becomes one of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// It says so.
+    Renamed,
+    /// A webhook would have to be asked.
+    Webhook,
 }
 
 /// Where a custom kind keeps what its `scale` shows.
@@ -383,6 +394,10 @@ impl Reader<'_> {
             since: unchanged.map_or(self.revision, |served| served.since),
             fingerprint,
             life: self.life(),
+            strategy: match self.definition["spec"]["conversion"]["strategy"].as_str() {
+                Some("Webhook") => Strategy::Webhook,
+                _ => Strategy::Renamed,
+            },
             printer_columns: version["additionalPrinterColumns"].clone(),
             scale: scale_paths(&version["subresources"]["scale"]),
             warning: self.warning(version, kind),
