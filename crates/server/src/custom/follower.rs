@@ -215,8 +215,12 @@ impl Follower {
                 Err(NotWritten::Overtaken) => {}
                 Err(NotWritten::Failed(status)) => {
                     let name = object.name();
-                    tracing::warn!("{name} is not served yet: {}", status.message);
-                    return Round::Failed;
+                    tracing::warn!("{name} is not served: {}", status.message);
+                    match status.code {
+                        // It breaks the rules, whoever let it in: others are served all the same.
+                        Some(422) => self.set_aside(name, object.revision()),
+                        _ => round = Round::Failed,
+                    }
                 }
             }
         }
@@ -258,6 +262,20 @@ impl Follower {
         let earlier = self.known.insert(name.into(), known);
         let left = earlier.is_some_and(|earlier| earlier.accepted_names != names);
         Ok(left.then_some(group))
+    }
+
+    /// Leaves a definition alone until it changes.
+    fn set_aside(&mut self, name: &str, revision: Revision) {
+        let (resource, group) = name.split_once('.').unwrap_or((name, ""));
+        let known = Known {
+            revision,
+            uid: "".into(),
+            group: group.into(),
+            resource: resource.into(),
+            accepted_names: Value::Null,
+            names: Names::Accepted,
+        };
+        self.known.insert(name.into(), known);
     }
 
     fn taken_in(&self, group: &str) -> Taken {

@@ -206,7 +206,7 @@ impl Format {
         };
         if let Some(custom) = &self.definition.custom {
             // Versions of a custom kind, and states of its definition, share no frames.
-            return Some(custom.identity() << 2 | CUSTOM_ENCODINGS | shape);
+            return Some((custom.identity() << 2 | shape) % CUSTOM_ENCODINGS + CUSTOM_ENCODINGS);
         }
         Some(conversion * 3 + shape)
     }
@@ -473,8 +473,9 @@ fn table(
     }
 }
 
-/// What the numbers of the encodings of custom kinds have, and others do not.
-const CUSTOM_ENCODINGS: u64 = 1 << 62;
+/// Where the numbers of the encodings of custom kinds begin, of which there are as many. Others
+/// are less.
+const CUSTOM_ENCODINGS: u64 = 1 << 61;
 
 /// What the number of an encoding grows by when it is protobuf: more than there are others.
 const PROTOBUF_ENCODINGS: u64 = 1 << 32;
