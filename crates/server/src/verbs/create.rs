@@ -1,6 +1,6 @@
 //! POST: a new object gets a name, an identity and a place in the store.
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -47,20 +47,24 @@ pub(crate) async fn create(
     let created = match posted {
         Posted::Question => {
             let tracker = submitted::field_tracker(server, request, &options);
-            review::answer(server, request, (Owners::Changers(&tracker), object)).await?
+            let question = (Owners::Changers(&tracker), object);
+            aside(|| review::answer(server, request, question)).await?
         }
         Posted::Binding => {
-            let done = pod_actions::bind(server, request, (object, &options)).await?;
+            let binding = (object, &options);
+            let done = aside(|| pod_actions::bind(server, request, binding)).await?;
             return Ok(accept.status(&done));
         }
         Posted::Eviction => {
-            let done = pod_actions::evict(server, request, (object, &options)).await?;
+            let eviction = (object, &options);
+            let done = aside(|| pod_actions::evict(server, request, eviction)).await?;
             return Ok(accept.status(&done));
         }
         Posted::Object => {
             refuse_foreign_claims(request, &object)?;
             custom::refuse_new(request, &object)?;
-            insert(server, request, object, (&options, &mut warnings)).await?
+            let told = (&options, &mut warnings);
+            aside(|| insert(server, request, object, told)).await?
         }
     };
     Ok(accept.changed(
@@ -69,6 +73,12 @@ pub(crate) async fn create(
         StatusCode::CREATED,
         &warnings,
     ))
+}
+
+/// A future on the heap, made elsewhere, so that whoever reads bodies has the stack for it.
+#[inline(never)]
+fn aside<'a, F: Future + Send + 'a>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+    Box::pin(make())
 }
 
 /// What is posted.
