@@ -41,9 +41,17 @@ async fn an_event_is_one_object_in_two_groups() {
     assert_eq!(listed["apiVersion"], "events.k8s.io/v1");
     assert_eq!(listed["items"][0]["note"], "it runs");
     let note = json!({"note": "still runs"});
-    server.merge(&format!("{EVENTS}/e"), &note).await.ok();
-    let told = core.shows(&["MODIFIED e"]).await.remove(0).object;
-    assert_eq!(told["message"], "still runs");
+    server
+        .merge(&format!("{EVENTS}/e"), &note)
+        .await
+        .refused(422);
+    let message = json!({"message": "still runs"});
+    server
+        .merge(&format!("{CORE_EVENTS}/e"), &message)
+        .await
+        .ok();
+    let told = new.shows(&["MODIFIED e"]).await.remove(0).object;
+    assert_eq!(told["note"], "still runs");
 }
 
 #[tokio::test]

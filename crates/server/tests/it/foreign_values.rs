@@ -195,7 +195,12 @@ async fn protobuf_of_every_kind_is_served_as_the_json_it_stands_for() {
     assert!(expected.len() > 55);
     let server = start_on(store, Settings::default()).await;
     for (path, object) in expected {
-        assert_eq!(server.get(&path).await.ok(), object, "{path}");
+        let found = server.get(&path).await.ok();
+        match object["kind"] == "CustomResourceDefinition" {
+            // The server itself says what became of them.
+            true => assert_eq!(found["spec"], object["spec"], "{path}"),
+            false => assert_eq!(found, object, "{path}"),
+        }
     }
 }
 

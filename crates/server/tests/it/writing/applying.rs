@@ -184,7 +184,8 @@ async fn an_autoscaler_moves_between_versions_with_its_owner() {
     let moved = apply(&server, &path("v2"), &configuration("v2", second)).await;
     let moved = moved.ok();
     assert_eq!(moved["spec"]["maxReplicas"], 4);
-    assert_eq!(moved["spec"].get("minReplicas"), None);
+    // It is no longer stated, and one is meant then.
+    assert_eq!(moved["spec"]["minReplicas"], 1);
     let entries = moved["metadata"]["managedFields"].as_array().unwrap();
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0]["apiVersion"], "autoscaling/v2");

@@ -16,13 +16,15 @@ async fn a_json_patch_does_its_operations_in_order() {
         {"op": "test", "path": "/data/k", "value": "v"},
         {"op": "add", "path": "/data/new", "value": "1"},
         {"op": "copy", "from": "/data/new", "path": "/data/copied"},
-        {"op": "move", "from": "/data/k", "path": "/data/a~1b"},
+        {"op": "add", "path": "/metadata/annotations", "value": {}},
+        {"op": "move", "from": "/data/k", "path": "/metadata/annotations/a~1b"},
         {"op": "replace", "path": "/data/new", "value": "2"},
         {"op": "remove", "path": "/data/copied"},
     ]);
     let item = format!("{CONFIG_MAPS}/a");
     let patched = server.patch(&item, JSON_PATCH, &patch).await.ok();
-    assert_eq!(patched["data"], json!({"a/b": "v", "new": "2"}));
+    assert_eq!(patched["data"], json!({"new": "2"}));
+    assert_eq!(patched["metadata"]["annotations"], json!({"a/b": "v"}));
 }
 
 #[tokio::test]
