@@ -201,6 +201,10 @@ impl Follower {
                 continue;
             }
             let definition = parse(object.stored().value());
+            if !is_named_after_its_kind(&definition) {
+                self.set_aside(object.name(), object.revision());
+                continue;
+            }
             match self
                 .serve(server, (definition, object.revision()), kinds)
                 .await
@@ -369,6 +373,15 @@ impl Follower {
             ));
         }
     }
+}
+
+/// Whether a definition is named as every definition must be. What others stored under another
+/// name defines nothing.
+fn is_named_after_its_kind(definition: &Value) -> bool {
+    let spec = &definition["spec"];
+    let (plural, group) = (spec["names"]["plural"].as_str(), spec["group"].as_str());
+    let name = metadata_text(definition, "name").unwrap_or_default();
+    name.split_once('.') == plural.zip(group)
 }
 
 fn failed(error: CacheError) -> NotWritten {
