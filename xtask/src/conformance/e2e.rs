@@ -13,7 +13,11 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::server::Server;
-use crate::{progress, tools, workspace};
+use crate::{tools, workspace};
+
+/// The suite does not begin before there is a node that looks ready; one test waits until a list
+/// can no longer be continued.
+const SERVER: [&str; 4] = ["--simulate-nodes", "2", "--list-seconds", "240"];
 
 /// One test that ran.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,8 +38,7 @@ pub(super) fn run(program: &Path, texts: &[String]) -> Result<()> {
         [] => focus(listed.lines().filter(|line| !is_comment(line))),
         texts => focus(texts.iter().map(String::as_str)),
     };
-    let server = Server::start("e2e", &["--list-seconds", "240"])?;
-    add_node(&server)?;
+    let server = Server::start("e2e", &SERVER)?;
     let report = server.folder().join("report.json");
     let ended = test_command(program, &server, (&focus, &report)).status();
     ended.with_context(|| format!("cannot run {}", program.display()))?;
@@ -95,33 +98,6 @@ fn test_command(program: &Path, server: &Server, (focus, report): (&str, &PathBu
         .arg(report)
         .current_dir(server.folder());
     command
-}
-
-/// The suite does not begin before there is a node that looks ready.
-fn add_node(server: &Server) -> Result<()> {
-    let node = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "none"}}"#;
-    let status = r#"{"status": {
-        "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
-        "conditions": [{"type": "Ready", "status": "True", "reason": "", "message": ""}]
-    }}"#;
-    let file = server.folder().join("node.json");
-    fs::write(&file, node)?;
-    let kubectl = || {
-        let mut command = Command::new(workspace::tools().join("kubectl"));
-        command
-            .arg("--kubeconfig")
-            .arg(server.folder().join("kubeconfig"));
-        command
-    };
-    progress::command(kubectl().arg("create").arg("-f").arg(&file))?;
-    let mut patch = kubectl();
-    patch.args(["patch", "node", "none", "--subresource", "status"]);
-    patch.args(["--type", "merge", "--patch", status]);
-    progress::command(&mut patch)?;
-    let mut untaint = kubectl();
-    untaint.args(["patch", "node", "none", "--type", "merge"]);
-    untaint.args(["--patch", r#"{"spec": {"taints": null}}"#]);
-    progress::command(&mut untaint).map(drop)
 }
 
 /// The tests that ran, by name.
