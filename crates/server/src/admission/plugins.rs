@@ -42,6 +42,7 @@ impl Surroundings<'_> {
             ("", "pods", Operation::Update) => {
                 if let Some(before) = before {
                     pods::keep_priority(before, object);
+                    pods::keep_patience(before, object);
                 }
                 Ok(())
             }

@@ -129,3 +129,13 @@ async fn a_pod_that_names_no_account_runs_as_the_default_one() {
     assert_eq!(made["spec"]["serviceAccountName"], "default");
     assert_eq!(made["spec"]["serviceAccount"], "default");
 }
+
+#[tokio::test]
+async fn a_pod_that_is_put_as_it_was_stated_stays_as_it_is() {
+    let server = start_server().await;
+    let stated = pod("p", json!({}));
+    let made = server.post(PODS, &stated).await.created();
+    let put = server.put(&format!("{PODS}/p"), &stated).await.ok();
+    assert_eq!(put["spec"]["tolerations"], made["spec"]["tolerations"]);
+    assert_eq!(put["spec"]["priority"], made["spec"]["priority"]);
+}

@@ -116,6 +116,27 @@ pub(super) fn keep_priority(before: &Value, pod: &mut Value) {
     }
 }
 
+/// A change that leaves out how long a pod bears the loss of its node keeps it.
+pub(super) fn keep_patience(before: &Value, pod: &mut Value) {
+    const LOSSES: [&str; 2] = [
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ];
+    let listed = |pod: &Value| pod["spec"]["tolerations"].as_array().cloned();
+    let mut tolerations = listed(pod).unwrap_or_default();
+    let stated = tolerations.len();
+    for toleration in listed(before).unwrap_or_default() {
+        let key = toleration["key"].as_str().unwrap_or_default();
+        let is_same = |other: &Value| other["key"].as_str().is_none_or(|other| other == key);
+        if LOSSES.contains(&key) && !tolerations.iter().any(is_same) {
+            tolerations.push(toleration);
+        }
+    }
+    if tolerations.len() > stated && pod["spec"].is_object() {
+        pod["spec"]["tolerations"] = json!(tolerations);
+    }
+}
+
 /// Only one class of priorities is the default.
 pub(super) fn check_only_default(
     surroundings: Surroundings<'_>,
