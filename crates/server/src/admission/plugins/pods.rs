@@ -104,9 +104,14 @@ fn default_class(surroundings: Surroundings<'_>) -> Option<Value> {
     marked.min_by_key(|class| class["value"].as_i64().unwrap_or_default())
 }
 
-/// A change that leaves the priority out keeps it.
+/// A change that leaves out the priority or the account keeps it.
 pub(super) fn keep_priority(before: &Value, pod: &mut Value) {
-    for member in ["priority", "preemptionPolicy"] {
+    for member in [
+        "priority",
+        "preemptionPolicy",
+        "serviceAccountName",
+        "serviceAccount",
+    ] {
         let is_missing = pod["spec"].get(member).is_none();
         if let Some(earlier) = before["spec"].get(member).filter(|_| is_missing)
             && pod["spec"].is_object()
