@@ -4,6 +4,7 @@
 //! wrong are those that Kubernetes' users know.
 
 mod target;
+mod trust;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -14,13 +15,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tokio::{net::TcpStream, time::timeout};
-use tokio_rustls::{
-    TlsConnector,
-    rustls::{
-        ClientConfig, RootCertStore,
-        pki_types::{CertificateDer, ServerName, pem::PemObject},
-    },
-};
+use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 
 use crate::server::Server;
 
@@ -158,9 +153,7 @@ async fn connect(server: &Server, target: &Target) -> Result<SendRequest<Full<By
         }
         _ => format!("dial tcp {host}:{port}: {error}"),
     })?;
-    let config = ClientConfig::builder()
-        .with_root_certificates(roots(target)?)
-        .with_no_client_auth();
+    let config = trust::client_config(target.authorities())?;
     let name = ServerName::try_from(target.server_name().to_owned());
     let name = name.map_err(|error| error.to_string())?;
     let secured = TlsConnector::from(Arc::new(config)).connect(name, stream);
@@ -175,22 +168,4 @@ async fn connect(server: &Server, target: &Target) -> Result<SendRequest<Full<By
         }
     });
     Ok(sender)
-}
-
-/// Whom to trust: those whom the configuration names, else those whom the machine trusts.
-fn roots(target: &Target) -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
-    match target.authorities() {
-        Some(bundle) => {
-            for certificate in CertificateDer::pem_slice_iter(bundle) {
-                let certificate = certificate.map_err(|error| error.to_string())?;
-                roots.add(certificate).map_err(|error| error.to_string())?;
-            }
-        }
-        None => {
-            let known = rustls_native_certs::load_native_certs().certs;
-            roots.add_parsable_certificates(known);
-        }
-    }
-    Ok(roots)
 }

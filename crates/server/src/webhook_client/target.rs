@@ -117,7 +117,17 @@ fn read_url(url: &str) -> Result<(Place, String), String> {
         port,
         authority,
     };
-    Ok((place, path.to_owned()))
+    Ok((place, clean(path)))
+}
+
+/// A path without empty steps, which those who join parts of it leave behind.
+fn clean(path: &str) -> String {
+    let (path, parameters) = match path.find('?') {
+        Some(place) => path.split_at(place),
+        None => (path, ""),
+    };
+    let steps: Vec<&str> = path.split('/').filter(|step| !step.is_empty()).collect();
+    format!("/{}{parameters}", steps.join("/"))
 }
 
 fn read_service(service: &Value) -> Result<(Place, String), String> {
