@@ -55,7 +55,7 @@ async fn show(client: &Client, name: &str, clock: &WallClock) -> kube::Result<()
             .create(&PostParams::default(), &node(name, clock))
             .await
         {
-            Ok(_) => {}
+            Ok(_) => take_pods(&nodes, name).await?,
             Err(error) if exists_already(&error) => {}
             Err(error) => return Err(error),
         }
@@ -86,6 +86,14 @@ async fn show(client: &Client, name: &str, clock: &WallClock) -> kube::Result<()
         .create(&PostParams::default(), &lease)
         .await
         .map(drop)
+}
+
+/// Lets pods come, which the server holds off from every new node.
+async fn take_pods(nodes: &Api<Node>, name: &str) -> kube::Result<()> {
+    let patch = json!({"spec": {"taints": null}});
+    let parameters = PatchParams::default();
+    let patched = nodes.patch(name, &parameters, &Patch::Merge(&patch)).await;
+    patched.map(drop)
 }
 
 fn node(name: &str, clock: &WallClock) -> Node {

@@ -277,3 +277,13 @@ async fn a_daemon_set_has_a_pod_on_every_node() {
     assert_eq!(nodes, ["node-1", "node-2", "node-3"]);
     stage.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_simulated_node_holds_no_pods_off() {
+    let stage = Stage::with_nodes(1).await;
+    let mut nodes = stage.watch("/api/v1/nodes").await;
+    nodes
+        .until_passes("node-1", |it| it["spec"].get("taints").is_none())
+        .await;
+    stage.end().await;
+}
