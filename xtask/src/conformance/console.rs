@@ -101,6 +101,10 @@ fn shell(server: &Server) -> Result<Session> {
         .env("HOME", server.folder())
         .env("KUBECONFIG", server.folder().join("kubeconfig"))
         .env("LISTWATCH_SERVER", server.url())
+        .env(
+            "CHART",
+            workspace::root().join("conformance/kubectl/chart.sh"),
+        )
         .current_dir(server.folder());
     let mut shell = Session::start(&mut command)?;
     shell.say(&format!("exec 2>&1\nsource '{}'\n", prelude.display()))?;
