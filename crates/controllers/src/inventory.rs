@@ -8,7 +8,6 @@ mod facts;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Weak},
-    time::Duration,
 };
 
 use listwatch::{Index, Notification, Object, ObjectKey, Registration, SharedInformer, Uid};
@@ -19,16 +18,9 @@ use listwatch_server::{
     watch_cache::{Area, Interest},
 };
 use parking_lot::RwLock;
-use tokio::{sync::Notify, time::interval};
 
 pub(crate) use self::facts::{Facts, Hold, Life, Owner};
 use crate::controllers::Stop;
-
-/// How often the kinds are looked through though no definition of one has changed.
-const REVIEW_INTERVAL: Duration = Duration::from_secs(30);
-
-/// The kind whose objects define kinds.
-const DEFINITIONS: &str = "customresourcedefinitions";
 
 /// What is told of every change, after the collection shows it.
 pub(crate) type Observer = Box<dyn Fn(&Collection, &Notification<Facts>) + Send + Sync>;
@@ -43,8 +35,6 @@ pub(crate) struct Inventory {
     collections: RwLock<BTreeMap<Box<str>, Arc<Collection>>>,
     /// How each kind of each version is served, by what owner references call it.
     by_name: RwLock<ByName>,
-    /// A definition of a kind has changed.
-    redefined: Notify,
 }
 
 /// The objects of one kind.
@@ -87,21 +77,24 @@ impl Inventory {
             observers: observers(inventory),
             collections: RwLock::default(),
             by_name: RwLock::default(),
-            redefined: Notify::new(),
         })
     }
 
     /// Follows the kinds until told to stop. Then nothing of it runs.
     pub(crate) async fn run(self: Arc<Self>, mut stop: Stop) {
-        let mut reviews = interval(REVIEW_INTERVAL);
-        loop {
+        let mut served = self.server.definitions_served();
+        while let Some(changes) = &mut served {
+            self.review().await;
             tokio::select! {
                 biased;
                 () = stop.requested() => break,
-                () = self.redefined.notified() => {}
-                _ = reviews.tick() => {}
+                changed = changes.changed() => {
+                    if changed.is_err() {
+                        // The server goes, and its kinds with it.
+                        served = None;
+                    }
+                }
             }
-            self.review().await;
         }
         let collections = std::mem::take(&mut *self.collections.write());
         for collection in collections.values() {
@@ -168,9 +161,6 @@ impl Inventory {
     }
 
     fn observe(&self, collection: &Collection, notification: &Notification<Facts>) {
-        if *collection.kind.resource == *DEFINITIONS {
-            self.redefined.notify_one();
-        }
         for observer in &self.observers {
             observer(collection, notification);
         }

@@ -76,6 +76,11 @@ impl Default for Progress {
 }
 
 impl Progress {
+    /// Changes after other kinds are served than before.
+    pub(crate) fn served(&self) -> watch::Receiver<Revision> {
+        self.served.subscribe()
+    }
+
     /// Waits until every definition that is stored now is served as it says.
     async fn reach_present(&self, server: &Server) {
         let Ok(newest) = server.caches.newest_revision(SERVED_PATIENCE).await else {

@@ -11,6 +11,8 @@ use std::{
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Frame, SizeHint};
+use listwatch_store::Revision;
+use tokio::sync::watch;
 
 use crate::{
     registry::Definition, request::RequestBody, respond::respond, response::Body, server::Server,
@@ -61,6 +63,13 @@ impl ServerHandle {
         built_in
             .chain(server.registry.custom().definitions())
             .collect()
+    }
+
+    /// Changes whenever other kinds may be served than before, after they are; `None` once the
+    /// server has stopped.
+    pub fn definitions_served(&self) -> Option<watch::Receiver<Revision>> {
+        let server = self.server.upgrade()?;
+        Some(server.custom.served())
     }
 
     /// How a kind is served and its cache, for readers in the same process.

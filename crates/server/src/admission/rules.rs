@@ -3,7 +3,7 @@
 //! The rules themselves are in `listwatch_kinds`; here is where the write path meets them.
 
 use listwatch_api::FieldError;
-use listwatch_kinds::{Change, Rules, running};
+use listwatch_kinds::{Change, Rules, certificates, running};
 use listwatch_structural::Structural;
 use serde_json::Value;
 
@@ -60,6 +60,8 @@ pub(crate) enum ChangeOf {
     Object,
     /// Those of its status.
     Status,
+    /// Those of what is decided of a request for a certificate.
+    Approval,
     /// Those of containers that look into a running pod.
     EphemeralContainers,
     /// Those of what a running pod's containers get.
@@ -82,6 +84,7 @@ pub(crate) fn judge_change(
         }
         (Some(rules), ChangeOf::Object) => (rules.check_change)(change),
         (Some(rules), ChangeOf::Status) => (rules.check_status)(change),
+        (Some(_), ChangeOf::Approval) => certificates::check_approval(change),
         (Some(_), ChangeOf::EphemeralContainers) => running::check_ephemeral_containers(change),
         (Some(_), ChangeOf::Resources) => running::check_resize(change),
         (Some(_), ChangeOf::Little) => Vec::new(),

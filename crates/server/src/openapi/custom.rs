@@ -84,6 +84,7 @@ pub(super) fn describe(definition: &Definition, dialect: Dialect) -> Vec<(String
         (Some(structural), Dialect::Three) => structural.open_api_v3(),
         (None, _) => json!({"type": "object"}),
     };
+    explain(&mut described);
     described["x-kubernetes-group-version-kind"] = named(definition, &definition.kind);
     let listed = json!({
         "type": "object",
@@ -97,6 +98,24 @@ pub(super) fn describe(definition: &Definition, dialect: Dialect) -> Vec<(String
         "x-kubernetes-group-version-kind": named(definition, &definition.list_kind),
     });
     vec![(name, described), (list, listed)]
+}
+
+/// Says what the two fields are for that every object begins with.
+fn explain(described: &mut Value) {
+    let explanations = [
+        (
+            "apiVersion",
+            "APIVersion defines the version of the shape that this object has.",
+        ),
+        ("kind", "Kind says what this object is."),
+    ];
+    for (name, text) in explanations {
+        let properties = described.get_mut("properties");
+        let field = properties.and_then(|properties| properties.get_mut(name));
+        if let Some(Value::Object(field)) = field {
+            field.insert("description".to_owned(), json!(text));
+        }
+    }
 }
 
 fn named(definition: &Definition, kind: &str) -> Value {

@@ -17,6 +17,8 @@ pub(crate) enum Part {
     Main,
     /// The status alone.
     Status,
+    /// What was decided of a request for a certificate, in its status.
+    Approval,
     /// The number of replicas, seen as a Scale.
     Scale,
     /// The finalizers of a namespace.
@@ -32,7 +34,8 @@ impl Part {
     pub(crate) fn of(request: &ResourceRequest) -> Result<Self, Status> {
         match request.subresource.as_deref() {
             None => Ok(Self::Main),
-            Some("status" | "approval") => Ok(Self::Status),
+            Some("status") => Ok(Self::Status),
+            Some("approval") => Ok(Self::Approval),
             Some("scale") => Ok(Self::Scale),
             Some("finalize") => Ok(Self::Finalize),
             Some("ephemeralcontainers") => Ok(Self::EphemeralContainers),
@@ -46,6 +49,7 @@ impl Part {
         match self {
             Self::Main | Self::Scale => ChangeOf::Object,
             Self::Status => ChangeOf::Status,
+            Self::Approval => ChangeOf::Approval,
             Self::EphemeralContainers => ChangeOf::EphemeralContainers,
             Self::Resize => ChangeOf::Resources,
             Self::Finalize => ChangeOf::Little,
@@ -57,7 +61,7 @@ impl Part {
         match (self, member) {
             (_, "kind" | "apiVersion" | "metadata") => false,
             (Self::Main, "status") => definition.status != StatusWriting::Open,
-            (Self::Status, member) => member != "status",
+            (Self::Status | Self::Approval, member) => member != "status",
             (_, _) => false,
         }
     }
@@ -74,7 +78,7 @@ impl Part {
                 }
             }
             Self::Finalize => keep(current, next, "status"),
-            Self::Status => {
+            Self::Status | Self::Approval => {
                 keep_all_but(current, next, &["metadata", "status"]);
                 if definition.custom.is_some() {
                     keep_metadata(current, next);
