@@ -123,29 +123,23 @@ impl Expression {
         }
     }
 
-    /// Calls `visit` for this node and every node under it, parents first.
-    pub(crate) fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Expression)) {
-        visit(self);
+    /// Calls `visit` for every node right under this one, in order.
+    pub(crate) fn children<'e>(&'e self, visit: &mut impl FnMut(&'e Expression)) {
         match &self.kind {
             Kind::Literal(_) | Kind::Identifier(_) => {}
-            Kind::Select(select) => select.operand.walk(visit),
-            Kind::Call(call) => {
-                call.target.iter().for_each(|target| target.walk(visit));
-                call.arguments
-                    .iter()
-                    .for_each(|argument| argument.walk(visit));
-            }
-            Kind::List(elements) => elements
+            Kind::Select(select) => visit(&select.operand),
+            Kind::Call(call) => call
+                .target
                 .iter()
-                .for_each(|element| element.value.walk(visit)),
+                .map(|target| &**target)
+                .chain(&call.arguments)
+                .for_each(visit),
+            Kind::List(elements) => elements.iter().for_each(|element| visit(&element.value)),
             Kind::Map(entries) => entries.iter().for_each(|entry| {
-                entry.key.walk(visit);
-                entry.value.walk(visit);
+                visit(&entry.key);
+                visit(&entry.value);
             }),
-            Kind::Message(message) => message
-                .fields
-                .iter()
-                .for_each(|field| field.value.walk(visit)),
+            Kind::Message(message) => message.fields.iter().for_each(|field| visit(&field.value)),
             Kind::Comprehension(fold) => {
                 [
                     &fold.range,
@@ -155,8 +149,14 @@ impl Expression {
                     &fold.result,
                 ]
                 .into_iter()
-                .for_each(|part| part.walk(visit));
+                .for_each(visit);
             }
         }
+    }
+
+    /// Calls `visit` for this node and every node under it, parents first.
+    pub(crate) fn walk<'e>(&'e self, visit: &mut dyn FnMut(&'e Expression)) {
+        visit(self);
+        self.children(&mut |child| child.walk(visit));
     }
 }

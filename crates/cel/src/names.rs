@@ -34,7 +34,7 @@ const ESCAPES: [(&str, &str); 4] = [
 
 /// Whether a word belongs to the language, so that fields of this name are written in another way
 /// too.
-pub(crate) fn is_reserved(word: &str) -> bool {
+pub fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 

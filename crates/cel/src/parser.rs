@@ -7,6 +7,7 @@ use crate::ast::{
     Call, Element, Entry, Expression, Field, Kind, Message, NodeId, Presence, Purpose, Select,
 };
 use crate::lexer::{self, Token, TokenKind};
+use crate::names::is_reserved;
 use crate::source::Issue;
 use crate::value::Value;
 
@@ -27,27 +28,6 @@ const LIST_START: &str = "{'[', ']', '{', '(', '.', ',', '-', '!', '?', 'true', 
     'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 const MAP_START: &str = "{'[', '{', '}', '(', '.', ',', '-', '!', '?', 'true', 'false', \
     'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-
-const RESERVED: [&str; 18] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-    "in",
-];
 
 /// A tree with as many nodes as `nodes` says.
 #[derive(Debug)]
@@ -448,7 +428,7 @@ impl<'s> Parser<'s> {
         if let Some(type_name) = self.message_name(token, prefix) {
             return self.message(type_name);
         }
-        if RESERVED.contains(&token.text) {
+        if is_reserved(token.text) {
             self.issues.push(Issue::at(
                 token.offset,
                 format!("reserved identifier: {}", token.text),

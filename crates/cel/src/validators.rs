@@ -80,7 +80,7 @@ impl Validator<'_> {
             }
             _ => {}
         }
-        children(node, &mut |child| self.aggregates(child));
+        node.children(&mut |child| self.aggregates(child));
     }
 
     fn homogeneous(&mut self, parts: Vec<(&Expression, Presence)>) {
@@ -158,36 +158,6 @@ impl Validator<'_> {
                 elements.len()
             );
             self.issues.push(Issue::at(node.offset, message));
-        }
-    }
-}
-
-fn children<'e>(node: &'e Expression, visit: &mut impl FnMut(&'e Expression)) {
-    match &node.kind {
-        Kind::Literal(_) | Kind::Identifier(_) => {}
-        Kind::Select(select) => visit(&select.operand),
-        Kind::Call(call) => call
-            .target
-            .iter()
-            .map(|target| &**target)
-            .chain(&call.arguments)
-            .for_each(visit),
-        Kind::List(elements) => elements.iter().for_each(|element| visit(&element.value)),
-        Kind::Map(entries) => entries.iter().for_each(|entry| {
-            visit(&entry.key);
-            visit(&entry.value);
-        }),
-        Kind::Message(message) => message.fields.iter().for_each(|field| visit(&field.value)),
-        Kind::Comprehension(fold) => {
-            [
-                &fold.range,
-                &fold.initial,
-                &fold.condition,
-                &fold.step,
-                &fold.result,
-            ]
-            .into_iter()
-            .for_each(visit);
         }
     }
 }

@@ -11,6 +11,7 @@ mod tree;
 mod address;
 mod resource_name;
 mod condition;
+mod difference;
 mod struct_diff;
 mod workloads;
 pub mod service;

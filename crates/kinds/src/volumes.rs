@@ -7,8 +7,9 @@ use crate::field::{Field, check, positive_quantity};
 use crate::rules::{Change, Rules};
 use crate::struct_diff;
 use crate::tree::{add_name, clear, fill, list, part};
+use crate::workloads::check_node_selector;
 pub(crate) use claims::{CLAIMS, check_claim};
-use sources::{check_node_selector, check_sources};
+use sources::check_sources;
 
 mod claims;
 mod sources;

@@ -10,7 +10,6 @@ mod containers;
 mod controllers;
 mod counts;
 mod defaults;
-mod difference;
 mod env;
 mod image;
 mod job;
@@ -33,6 +32,8 @@ mod volumes;
 mod warnings;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use scheduling::check_node_selector;
 
 pub(crate) const PODS: Rules = Rules {
     default: defaults::fill_pod,

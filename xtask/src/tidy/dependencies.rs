@@ -22,7 +22,7 @@ const RULES: [Rule; 16] = [
     ),
     rule("listwatch-cel", &[], &[]),
     rule("listwatch-tokens", &[], &[]),
-    rule("listwatch-kinds", &["listwatch-api"], &[]),
+    rule("listwatch-kinds", &["listwatch-api", "listwatch-cel"], &[]),
     rule(
         "listwatch-structural",
         &["listwatch-api", "listwatch-cel"],

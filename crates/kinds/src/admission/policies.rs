@@ -1,6 +1,7 @@
 //! Policies of admission and their bindings: all but what their expressions mean.
 
 use listwatch_api::name;
+use listwatch_cel::names::is_reserved;
 use serde_json::Value;
 
 use super::{check_match_conditions, check_rule, default_match};
@@ -14,29 +15,6 @@ const ANNOTATIONS_MAX: usize = 20;
 const ANNOTATION_BYTES_MAX: usize = 5 * 1_024;
 const MUTATING_OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
-const RESERVED_WORDS: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// ValidatingAdmissionPolicies.
 pub(crate) const VALIDATING_POLICIES: Rules = Rules {
@@ -130,7 +108,7 @@ fn is_identifier(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     !text.starts_with(|first: char| first.is_ascii_digit())
         && text.bytes().all(is_part)
-        && !RESERVED_WORDS.contains(&text)
+        && !is_reserved(text)
 }
 
 fn check_validating_policy(policy: &Field<'_, '_>) {

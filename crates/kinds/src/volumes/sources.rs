@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 use crate::field::Field;
 use crate::storage::check_driver_name;
 use crate::struct_diff::Shape;
-use crate::tree::text;
 
 const HOST_PATH_TYPES: [&str; 8] = [
     "",
@@ -169,62 +168,6 @@ fn check_csi(source: &Field<'_, '_>) {
             secret.child("name").need_named(name::check_dns_subdomain);
             secret.child("namespace").need_named(name::check_dns_label);
         }
-    }
-}
-
-/// Checks a selector of nodes by labels and fields.
-pub(crate) fn check_node_selector(selector: &Field<'_, '_>) {
-    let terms = selector.child("nodeSelectorTerms");
-    if terms.is_empty() {
-        return terms.required("must have at least one node selector term");
-    }
-    for term in terms.elements() {
-        term.child("matchExpressions")
-            .elements()
-            .for_each(|rule| check_label_rule(&rule));
-        term.child("matchFields")
-            .elements()
-            .for_each(|rule| check_field_rule(&rule));
-    }
-}
-
-fn check_label_rule(rule: &Field<'_, '_>) {
-    let values = rule.child("values");
-    match text(rule.value(), "operator") {
-        "In" | "NotIn" => {
-            values.need_because("must be specified when `operator` is 'In' or 'NotIn'");
-        }
-        "Exists" | "DoesNotExist" if !values.is_empty() => {
-            values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-        }
-        "Gt" | "Lt" if values.count() != 1 => {
-            values.required("must be specified single value when `operator` is 'Lt' or 'Gt'");
-        }
-        "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => rule
-            .child("operator")
-            .invalid_value(other, "not a valid selector operator"),
-    }
-    rule.child("key").qualified_name();
-    values
-        .elements()
-        .for_each(|value| value.named(name::check_label_value));
-}
-
-fn check_field_rule(rule: &Field<'_, '_>) {
-    let (values, key) = (rule.child("values"), rule.child("key"));
-    match text(rule.value(), "operator") {
-        "In" | "NotIn" if values.count() != 1 => values.required(
-            "must be only one value when `operator` is 'In' or 'NotIn' for node field selector",
-        ),
-        "In" | "NotIn" => {}
-        other => rule
-            .child("operator")
-            .invalid_value(other, "not a valid selector operator"),
-    }
-    match key.text() {
-        "metadata.name" => values.elements().for_each(|value| value.dns_subdomain()),
-        other => key.invalid_value(other, "not a valid field selector key"),
     }
 }
 

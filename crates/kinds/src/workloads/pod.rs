@@ -7,7 +7,8 @@ use super::annotations::{check_annotation_change, check_pod_annotations, check_p
 use super::containers::check_only_in_pods;
 use super::pod_spec::{Place, check_pod_spec};
 use super::scheduling::{check_narrowing, check_tolerations};
-use super::{difference, shown};
+use super::shown;
+use crate::difference;
 use crate::field::{Field, check};
 use crate::rules::Change;
 use crate::tree::list;

@@ -272,7 +272,7 @@ impl<'a> Writer<'a> {
         self.warnings.clear();
         let asked = self.mutate_change(&mut draft).await?;
         let alongside = self.complete_change(&mut draft).await?;
-        self.check(&draft.before.object, &draft.next)?;
+        self.check(&draft)?;
         if draft.is_touched && self.part == Part::Main {
             self.surroundings(Operation::Update).check(&draft.next)?;
         }
@@ -346,11 +346,12 @@ impl<'a> Writer<'a> {
         let Revised { before, next, .. } = draft;
         let definition = &self.request.definition;
         let mut alongside = Vec::new();
-        if self.allocates(&before.object, next) {
+        let is_main = self.part == Part::Main;
+        if draft.is_touched && is_main && admission::allocates(definition) {
             alongside = self.allocate(Some(&before.object), next).await?;
             carry_over(definition, &before.object, next);
         }
-        if draft.is_touched && self.part == Part::Main {
+        if draft.is_touched && is_main {
             admission::adjust(definition, &before.object, next);
         }
         if draft.is_touched && self.part == Part::Status {
@@ -368,7 +369,10 @@ impl<'a> Writer<'a> {
         mut alongside: Vec<StoreOperation>,
     ) -> Result<Proposal, Status> {
         let Revised {
-            before, mut next, ..
+            before,
+            mut next,
+            managed_fields,
+            is_touched,
         } = revised;
         let definition = &self.request.definition;
         metadata_mut(&mut next).remove("resourceVersion");
@@ -376,7 +380,7 @@ impl<'a> Writer<'a> {
         let accounting = self.accounting();
         let draft = Draft {
             object: next,
-            managed_fields: revised.managed_fields,
+            managed_fields,
             untouched: before.untouched,
         };
         if is_complete {
@@ -388,7 +392,7 @@ impl<'a> Writer<'a> {
             }
             return Ok(proposal);
         }
-        if differs(definition, &before.object, &draft.object) && accounting.is_needed() {
+        if is_touched && accounting.is_needed() {
             let used = accounting.account(Some(&before.object), Some(&draft.object));
             alongside.extend(used.await?);
         }
@@ -396,21 +400,14 @@ impl<'a> Writer<'a> {
         Ok(Proposal { next, alongside })
     }
 
-    /// Whether a change may have to do with what only the cluster can give.
-    fn allocates(&self, before: &Value, next: &Value) -> bool {
-        let definition = &self.request.definition;
-        self.part == Part::Main
-            && admission::allocates(definition)
-            && differs(definition, before, next)
-    }
-
     /// Refuses a change that breaks the rules of the kind. What was valid stays valid, so that the
     /// kind's own rules are asked only about what changed beyond the metadata.
-    fn check(&mut self, before: &Value, next: &Value) -> Result<(), Status> {
+    fn check(&mut self, revised: &Revised) -> Result<(), Status> {
+        let (before, next) = (&revised.before.object, &revised.next);
         let definition = &self.request.definition;
         let rules = definition.metadata_rules();
         let mut errors = rules.check_update(&next["metadata"], &before["metadata"]);
-        if differs(definition, before, next) {
+        if revised.is_touched {
             let change = kinds::Change { before, next };
             errors.extend(admission::judge_change(
                 definition,

@@ -13,7 +13,7 @@ const CONTEXT: usize = 3;
 const LONG_TEXT: usize = 200;
 
 /// The change from `before` to `after`, without names of files.
-pub(super) fn unified(before: &str, after: &str) -> String {
+pub(crate) fn unified(before: &str, after: &str) -> String {
     let old: Vec<&str> = split_lines(before);
     let new: Vec<&str> = split_lines(after);
     let mut text = String::new();
