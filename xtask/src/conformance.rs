@@ -5,6 +5,7 @@
 mod console;
 mod e2e;
 mod kube_apiserver;
+mod pages;
 mod program;
 mod replicas;
 mod server;
@@ -34,7 +35,7 @@ pub(crate) struct Client {
 const LITTLE_HISTORY: &[&str] = &["--history-bytes", "1000000"];
 
 /// All that every change must pass, the widest first.
-pub(crate) const CLIENTS: [Client; 8] = [
+pub(crate) const CLIENTS: [Client; 9] = [
     Client {
         name: "kubectl",
         toolchain: &["go", "bash"],
@@ -45,7 +46,10 @@ pub(crate) const CLIENTS: [Client; 8] = [
         name: "go",
         toolchain: &["go"],
         install: || tools::build_go("go"),
-        run: || program::run("go", &[], &mut Command::new(workspace::tools().join("go"))),
+        run: || {
+            program::run("go", &[], &mut Command::new(workspace::tools().join("go")))?;
+            pages::run(&pages::GO)
+        },
     },
     Client {
         name: "python",
@@ -57,6 +61,20 @@ pub(crate) const CLIENTS: [Client; 8] = [
                 "python",
                 LITTLE_HISTORY,
                 python.arg("conformance/python/main.py"),
+            )?;
+            pages::run(&pages::PYTHON)
+        },
+    },
+    Client {
+        name: "kopf",
+        toolchain: &["python3"],
+        install: tools::install_python,
+        run: || {
+            let mut python = Command::new(workspace::tools().join("python/bin/python"));
+            program::run(
+                "kopf",
+                &[],
+                python.arg("conformance/python/painter_main.py"),
             )
         },
     },
@@ -70,7 +88,8 @@ pub(crate) const CLIENTS: [Client; 8] = [
                 "javascript",
                 &[],
                 node.arg("conformance/javascript/main.mjs"),
-            )
+            )?;
+            pages::run(&pages::JAVASCRIPT)
         },
     },
     Client {

@@ -34,6 +34,13 @@ pub(crate) fn files() -> Result<Vec<String>> {
     Ok(names.filter(|name| root().join(name).is_file()).collect())
 }
 
+/// The pages for users among them.
+pub(crate) fn documents() -> Result<Vec<String>> {
+    let is_document =
+        |path: &String| path == "README.md" || path.starts_with("docs/") && path.ends_with(".md");
+    Ok(files()?.into_iter().filter(is_document).collect())
+}
+
 /// Where cargo puts what it builds.
 pub(crate) fn target() -> PathBuf {
     let chosen = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);

@@ -1,8 +1,11 @@
-//! The `kube` crate's watcher and reflector on a server that is restarted and crashed under them.
+//! The `kube` crate's watcher, reflector and controller on a server that is restarted and crashed
+//! under them.
 //!
 //! Plain HTTP needs none of that crate's TLS features.
 
 mod follower;
+mod garden;
+mod gardener;
 mod harness;
 
 use anyhow::{Result, ensure};
@@ -33,6 +36,12 @@ async fn main() -> Result<()> {
     );
     pages_of_one_list_are_one_state(&harness.client).await?;
     println!("pages of one list are one state");
+    let begun = Instant::now();
+    garden::a_controller_keeps_what_it_owns(&mut harness).await?;
+    println!(
+        "a controller keeps what it owns, through a crash ({:.1} s)",
+        begun.elapsed().as_secs_f64()
+    );
     Ok(())
 }
 

@@ -54,20 +54,16 @@ pub(super) fn run_all() -> Result<()> {
 }
 
 fn transcripts() -> Result<Vec<String>> {
-    let files = workspace::files()?;
     let is_scene = |path: &String| {
         path.starts_with("conformance/kubectl/scenes/") && path.ends_with(".console")
     };
-    let is_document =
-        |path: &String| path == "README.md" || path.starts_with("docs/") && path.ends_with(".md");
+    let mut scenes: Vec<String> = workspace::files()?.into_iter().filter(is_scene).collect();
     ensure!(
-        files.iter().any(is_scene),
+        !scenes.is_empty(),
         "there is no scene in conformance/kubectl/scenes"
     );
-    Ok(files
-        .into_iter()
-        .filter(|path| is_scene(path) || is_document(path))
-        .collect())
+    scenes.extend(workspace::documents()?);
+    Ok(scenes)
 }
 
 fn run(path: &str, name: &str) -> Result<usize> {
