@@ -144,11 +144,7 @@ impl<'de> Visitor<'de> for Element<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        // Go writes `1.0` and `1e3` back as `1` and `1000`, and so do we.
-        if value.fract() == 0.0 && value.abs() < EXACT_INTEGER_MAX {
-            return Ok(Value::Number((value as i64).into()));
-        }
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+        Ok(number(value))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -213,6 +209,15 @@ impl<'de> Visitor<'de> for Element<'_> {
         }
         Ok(Value::Object(fields))
     }
+}
+
+/// A number that was written with a fraction or an exponent, or might have been.
+pub(crate) fn number(value: f64) -> Value {
+    // Go writes `1.0` and `1e3` back as `1` and `1000`, and so do we.
+    if value.fract() == 0.0 && value.abs() < EXACT_INTEGER_MAX {
+        return Value::Number((value as i64).into());
+    }
+    Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
 /// The word with which Go names the type of a value.

@@ -19,6 +19,7 @@ pub mod json;
 pub mod yaml;
 pub mod schema;
 pub mod protobuf;
+pub mod cbor;
 pub mod patch;
 pub mod field_set;
 pub mod metadata;

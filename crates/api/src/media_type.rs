@@ -1,6 +1,7 @@
 //! In which form answers go out and bodies come in.
 //!
-//! The forms are closed enums. The texts of refusals name those that Kubernetes names.
+//! The forms are closed enums. The texts of refusals name those that Kubernetes names, which keeps
+//! silent about CBOR unless it is told to serve it; here it is served to whoever asks.
 
 use crate::query::Query;
 use crate::status::Status;
@@ -14,6 +15,8 @@ use accept::Clause;
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const CBOR: &str = "application/cbor";
+const CBOR_SEQUENCE: &str = "application/cbor-seq";
 const JSON_WATCH: &str = "application/json;stream=watch";
 const PROTOBUF_WATCH: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 
@@ -29,6 +32,8 @@ pub enum Encoding {
     Yaml,
     /// Protobuf; never for tables, and of custom kinds for metadata only.
     Protobuf,
+    /// CBOR.
+    Cbor,
 }
 
 impl Encoding {
@@ -38,6 +43,7 @@ impl Encoding {
             Self::Json => JSON,
             Self::Yaml => YAML,
             Self::Protobuf => PROTOBUF,
+            Self::Cbor => CBOR,
         }
     }
 
@@ -46,13 +52,14 @@ impl Encoding {
         match self {
             Self::Json | Self::Yaml => JSON,
             Self::Protobuf => PROTOBUF_WATCH,
+            Self::Cbor => CBOR_SEQUENCE,
         }
     }
 
     /// Whether objects of this origin can be shown so in this syntax.
     fn can_show(self, target: Target, origin: Origin) -> bool {
         match (self, target, origin) {
-            (Self::Json | Self::Yaml, _, _) => true,
+            (Self::Json | Self::Yaml | Self::Cbor, _, _) => true,
             (Self::Protobuf, Target::Table(_), _) => false,
             (Self::Protobuf, Target::None, origin) => origin == Origin::BuiltIn,
             (Self::Protobuf, _, _) => true,
@@ -61,7 +68,12 @@ impl Encoding {
 }
 
 /// The syntaxes, the one first that is chosen when a client takes any.
-const ENCODINGS: [Encoding; 3] = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
+const ENCODINGS: [Encoding; 4] = [
+    Encoding::Json,
+    Encoding::Yaml,
+    Encoding::Protobuf,
+    Encoding::Cbor,
+];
 
 /// Whether JSON is spread over lines for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -208,8 +220,10 @@ impl Preferences<'_> {
     /// The form of an answer about objects.
     pub fn negotiate(&self, answer: Answer, origin: Origin) -> Result<Representation, Status> {
         let clauses = accept::parse(self.accept);
-        if origin == Origin::BuiltIn && !accept::names_any(&clauses, representations(answer)) {
-            return Err(Status::no_representation(representations(answer)));
+        let named = representations(answer);
+        let is_named = accept::names_any(&clauses, named) || accept::names_any(&clauses, &[CBOR]);
+        if origin == Origin::BuiltIn && !is_named {
+            return Err(Status::no_representation(named));
         }
         let found = first_match(&clauses, &ENCODINGS, |clause, encoding| {
             Target::of_object(clause).filter(|target| encoding.can_show(*target, origin))
@@ -412,6 +426,8 @@ pub enum BodyEncoding {
     Yaml,
     /// Protobuf; for kinds whose schema has its numbers.
     Protobuf,
+    /// CBOR.
+    Cbor,
 }
 
 impl BodyEncoding {
@@ -421,6 +437,7 @@ impl BodyEncoding {
             "" | JSON => Ok(Self::Json),
             YAML => Ok(Self::Yaml),
             PROTOBUF => Ok(Self::Protobuf),
+            CBOR => Ok(Self::Cbor),
             _ => Err(Status::unsupported_media_type(&BODY_TYPES)),
         }
     }
@@ -436,7 +453,16 @@ pub enum PatchType {
     /// A partial object whose lists are merged as the kind's schema says.
     StrategicMerge,
     /// A statement of the wanted state, with ownership.
-    Apply,
+    Apply(ApplySyntax),
+}
+
+/// The syntax of what is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ApplySyntax {
+    /// YAML, which JSON is too.
+    Yaml,
+    /// CBOR.
+    Cbor,
 }
 
 impl PatchType {
@@ -447,7 +473,8 @@ impl PatchType {
             ("application/json-patch+json", _) => Ok(Self::Json),
             ("application/merge-patch+json", _) => Ok(Self::Merge),
             ("application/strategic-merge-patch+json", Origin::BuiltIn) => Ok(Self::StrategicMerge),
-            ("application/apply-patch+yaml", _) => Ok(Self::Apply),
+            ("application/apply-patch+yaml", _) => Ok(Self::Apply(ApplySyntax::Yaml)),
+            ("application/apply-patch+cbor", _) => Ok(Self::Apply(ApplySyntax::Cbor)),
             (_, Origin::BuiltIn) => Err(Status::unsupported_patch_type()),
             (_, Origin::Custom) => Err(Status::unsupported_media_type(&[
                 "application/json-patch+json",

@@ -15,7 +15,7 @@ mod wire;
 use encode::Backward;
 pub use envelope::Envelope;
 pub use framing::{Surroundings, TypeMeta, item_head, item_length};
-pub(crate) use layout::Layouts;
+pub(crate) use layout::{Form, Layouts};
 pub use openapi::encode_openapi;
 
 use serde_json::{Map, Value};

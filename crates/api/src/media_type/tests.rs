@@ -283,7 +283,10 @@ fn patches_have_four_types() {
     );
     let strategic = "application/strategic-merge-patch+json";
     assert_eq!(parse(strategic), Ok(PatchType::StrategicMerge));
-    assert_eq!(parse("application/apply-patch+yaml"), Ok(PatchType::Apply));
+    let yaml = PatchType::Apply(ApplySyntax::Yaml);
+    assert_eq!(parse("application/apply-patch+yaml"), Ok(yaml));
+    let cbor = PatchType::Apply(ApplySyntax::Cbor);
+    assert_eq!(parse("application/apply-patch+cbor"), Ok(cbor));
     assert_eq!(
         parse("application/json"),
         Err(Status::unsupported_patch_type())
@@ -312,4 +315,23 @@ fn openapi_is_protobuf_when_asked_for() {
         assert_eq!(form(accept), Some(OpenApiForm::Protobuf));
     }
     assert_eq!(form("application/yaml"), None);
+}
+
+#[test]
+fn cbor_is_served_to_those_who_ask_for_it_and_named_to_nobody() {
+    let accept = "application/json;q=0.9,application/cbor;q=1";
+    assert_eq!(encoding(accept), Encoding::Cbor);
+    for (accept, answer) in [
+        ("application/cbor", Answer::Watch),
+        ("application/cbor;as=Table;g=meta.k8s.io;v=v1", Answer::List),
+    ] {
+        let chosen = negotiate(accept, answer).unwrap().encoding;
+        assert_eq!(chosen, Encoding::Cbor, "{accept}");
+    }
+    assert_eq!(Encoding::Cbor.stream_type(), "application/cbor-seq");
+    assert_eq!(encoding("application/*"), Encoding::Json);
+    let refusal = refused("text/html", Answer::Object, Origin::BuiltIn);
+    assert!(!refusal.contains("cbor"), "{refusal}");
+    let body = BodyEncoding::parse("application/cbor");
+    assert_eq!(body, Ok(BodyEncoding::Cbor));
 }

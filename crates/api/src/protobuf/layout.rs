@@ -45,7 +45,7 @@ pub(super) enum Content {
 
 /// How a value is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     String,
     Bytes,
     Boolean,
@@ -108,6 +108,13 @@ impl Layouts {
     /// How the message of a type is laid out.
     pub(super) fn message(&self, type_id: TypeId) -> &Message {
         &self.messages[type_id.index()]
+    }
+
+    /// How the field at this place among those of a type is written; `None` where nothing is known
+    /// of it beyond its JSON.
+    pub(crate) fn form(&self, type_id: TypeId, place: usize) -> Option<&Form> {
+        let field = self.message(type_id).fields[place].as_ref();
+        field.map(|field| &field.form)
     }
 }
 
