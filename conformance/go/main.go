@@ -52,6 +52,7 @@ func run(ctx context.Context) error {
 		{"custom kinds are protobuf in their metadata only", customKindsAreProtobufInTheirMetadata},
 		{"the OpenAPI document in protobuf is the one in JSON", openapiIsTheSameInProtobuf},
 		{"a table is never protobuf", tablesAreNotProtobuf},
+		{"clients that prefer CBOR speak nothing else", clientsSpeakCBOR},
 	}
 	for _, scenario := range scenarios {
 		begun := time.Now()

@@ -11,7 +11,7 @@ use listwatch::{
     wire::{DroppedFields, LabelPool, Lines, ListParser, WatchFrame, read_frame},
 };
 use listwatch_api::{
-    ContinueToken, GetOptions, ListOptions, Query, ResourceVersion, WatchOptions, json,
+    ContinueToken, GetOptions, ListOptions, Query, ResourceVersion, WatchOptions, cbor, json,
     object::{Header, StoredObject, to_canonical},
     patch::{Patch, PatchFormat},
     selector::{FieldSelector, LabelSelector},
@@ -156,6 +156,18 @@ pub fn protobuf(input: &[u8]) {
         let definition = definition.expect("the kind is built in");
         let _ = REGISTRY.parse_protobuf(Expected::from(&*definition), input);
     }
+}
+
+/// CBOR bodies: what was understood is understood again when written back.
+pub fn cbor(input: &[u8]) {
+    let length = cbor::item_length(input);
+    assert!(length.is_ok_and(|length| length <= input.len()) || cbor::decode(input).is_err());
+    let Ok(value) = cbor::decode(input) else {
+        return;
+    };
+    let item = cbor::encode(value.to_string().as_bytes(), cbor::Typing::Untyped);
+    let item = item.expect("a value is JSON");
+    assert_eq!(cbor::decode(&cbor::document(&item)), Ok(value));
 }
 
 /// A directory in which one file has been replaced by any bytes: the store opens or says why not.

@@ -11,7 +11,7 @@ mod head;
 mod number;
 mod scan;
 
-pub use decode::decode;
+pub use decode::{decode, decode_object};
 pub use encode::{Typing, encode};
 pub use framing::{ListFrame, document, event};
 pub use scan::item_length;

@@ -6,10 +6,13 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use crate::json::{self, Document};
 
 mod key_order;
+mod repeated_keys;
 mod scalar;
 mod writer;
 #[cfg(test)]
 mod tests;
+
+pub use repeated_keys::RepeatedKey;
 
 /// Nesting of a body; a deeper one is refused.
 const DEPTH_MAX: usize = 100;
@@ -20,16 +23,39 @@ const REPLAYED_EVENTS_MAX: usize = 100_000;
 
 /// Why a body is no YAML.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("error converting YAML to JSON: yaml: {0}")]
+#[error("yaml: {0}")]
 pub struct YamlError(String);
 
-/// Reads one YAML document, or one JSON text. Of fields that stand twice the last one counts, and
-/// they are reported as in JSON.
-pub fn decode(text: &[u8]) -> Result<Document, YamlError> {
+/// A body and what is odd about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct YamlDocument {
+    /// The value; of keys that stand again the last one counts.
+    pub value: Value,
+    /// Where keys stand again.
+    pub repeated_keys: Vec<RepeatedKey>,
+}
+
+/// Reads one YAML document, or one JSON text. Of keys that stand again the last one counts.
+pub fn decode(text: &[u8]) -> Result<YamlDocument, YamlError> {
     // Most bodies that are called YAML are JSON, which is read faster and without YAML's limits.
-    if let Ok(document) = json::decode(text) {
-        return Ok(document);
-    }
+    let document = match json::decode(text) {
+        Ok(document) => document,
+        Err(_) => decode_blocks(text)?,
+    };
+    let repeated_keys = match (
+        document.duplicate_fields.is_empty(),
+        std::str::from_utf8(text),
+    ) {
+        (false, Ok(text)) => repeated_keys::find(text),
+        _ => Vec::new(),
+    };
+    Ok(YamlDocument {
+        value: document.value,
+        repeated_keys,
+    })
+}
+
+fn decode_blocks(text: &[u8]) -> Result<Document, YamlError> {
     let text = std::str::from_utf8(text).map_err(|error| YamlError(error.to_string()))?;
     let read = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |yaml| {
         json::decode_with(yaml)

@@ -17,6 +17,7 @@ mod stored_value;
 pub use custom::{
     CustomKind, CustomKinds, CustomVersion, Life, MalformedDefinition, ScalePaths, Strategy,
 };
+pub(crate) use decode::repeated_keys;
 pub use decode::{DecodeError, Expected, FieldProblem, Home};
 pub use definition::{
     Conversion, Definition, DeletionAnswer, FieldRefusal, FieldSource, Generation, Lifetime,

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod body;
+mod cbor_items;
 mod compress;
 mod failure;
 mod format;

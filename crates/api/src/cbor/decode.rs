@@ -35,6 +35,24 @@ pub fn decode(bytes: &[u8]) -> Result<Value, CborError> {
     decoder.value(Writing::AsItIs)
 }
 
+/// Reads exactly one item that is an object, or null; `go_type` is what it is to become in the words
+/// of a refusal.
+pub fn decode_object(bytes: &[u8], go_type: &str) -> Result<Value, CborError> {
+    let value = decode(bytes)?;
+    if matches!(value, Value::Object(_) | Value::Null) {
+        return Ok(value);
+    }
+    let mut input = Input::new(bytes);
+    let mut head = input.head()?;
+    while head.major == Major::Tag {
+        head = input.head()?;
+    }
+    let found = head.major.name();
+    Err(CborError::malformed(format!(
+        "cbor: cannot unmarshal {found} into Go value of type {go_type}"
+    )))
+}
+
 /// How bytes are written as text (RFC 8949, 3.4.5.2).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writing {

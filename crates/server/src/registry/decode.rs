@@ -5,10 +5,12 @@ use std::fmt;
 
 use listwatch_api::json::type_word;
 use listwatch_api::schema::{Schema, TypeId};
+use listwatch_api::yaml::RepeatedKey;
 use serde_json::{Map, Value};
 
 use super::{Definition, Registry, Subresource};
 
+mod cbor;
 mod protobuf;
 mod time;
 mod walk;
@@ -33,6 +35,8 @@ pub enum FieldProblem {
     Unknown(String),
     /// The field came more than once; the last one counts.
     Duplicate(String),
+    /// The same in YAML, where it is told by its line.
+    RepeatedKey(RepeatedKey),
 }
 
 impl fmt::Display for FieldProblem {
@@ -40,8 +44,15 @@ impl fmt::Display for FieldProblem {
         match self {
             Self::Unknown(path) => write!(formatter, "unknown field {path:?}"),
             Self::Duplicate(path) => write!(formatter, "duplicate field {path:?}"),
+            Self::RepeatedKey(key) => key.fmt(formatter),
         }
     }
+}
+
+/// How Kubernetes tells of all keys that stand again in a body.
+pub(crate) fn repeated_keys(keys: &[impl fmt::Display]) -> String {
+    let told = keys.iter().map(|key| format!("\n  {key}"));
+    format!("yaml: unmarshal errors:{}", told.collect::<String>())
 }
 
 /// The kind of object that a request must bring.
@@ -96,7 +107,12 @@ impl<'a> Expected<'a> {
         if problems.is_empty() {
             return None;
         }
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let (keys, fields): (Vec<_>, Vec<_>) = problems
+            .iter()
+            .partition(|problem| matches!(problem, FieldProblem::RepeatedKey(_)));
+        let keys = (!keys.is_empty()).then(|| repeated_keys(&keys));
+        let fields = fields.iter().map(ToString::to_string);
+        let told: Vec<String> = keys.into_iter().chain(fields).collect();
         let reason = format!("strict decoding error: {}", told.join(", "));
         Some(self.unsuitable(self.kind, self.version, &reason))
     }

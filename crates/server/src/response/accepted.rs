@@ -12,12 +12,13 @@ use serde_json::Value;
 
 use super::{
     body::Body,
+    cbor_items,
     compress::{Compressor, accepts_gzip},
     failure::preferences,
     format::Format,
     indent::{Indenter, indented},
-    list_stream::{ListPage, ListStream},
-    messages::status_document,
+    list_stream::{Beginning, ListPage, ListStream},
+    messages,
 };
 use crate::{
     commit::{Changed, parse},
@@ -86,9 +87,9 @@ impl Accepted {
         }
         let (registry, definition) = (&server.registry, &request.definition);
         let mut format = Format::new(registry, definition, representation.transform);
-        if representation.encoding == Encoding::Protobuf && answer != Answer::Object {
-            let protobuf = format.in_protobuf(&server.kept_messages);
-            format = protobuf.ok_or_else(|| Status::not_acceptable(&BODY_TYPES))?;
+        if answer != Answer::Object {
+            let encoded = encoded(format, representation.encoding, server);
+            format = encoded.ok_or_else(|| Status::not_acceptable(&BODY_TYPES))?;
         }
         Ok(Self {
             representation,
@@ -108,8 +109,9 @@ impl Accepted {
         server: &Server,
         (part, object): (Part, &CachedObject),
     ) -> Response<Body> {
-        if self.representation.encoding == Encoding::Protobuf && part != Part::Scale {
-            let format = self.format.clone().in_protobuf(&server.kept_messages);
+        let is_kept = matches!(self.encoding(), Encoding::Protobuf | Encoding::Cbor);
+        if is_kept && part != Part::Scale {
+            let format = encoded(self.format.clone(), self.encoding(), server);
             let body = format.and_then(|format| format.kept_body(object));
             if let Some(body) = body {
                 return self.whole(body, StatusCode::OK);
@@ -177,26 +179,27 @@ impl Accepted {
         page: ListPage,
     ) -> Result<Response<Body>, Status> {
         let beginning = page.measure(&self.format).await?;
+        let is_text = matches!(beginning, Beginning::Text);
         let now = server.settings.clock.now();
         let counter = server.metrics.listed(&KindLabels::new(&request.definition));
         let (mut stream, mut first) =
             ListStream::begin(page, &self.format, beginning, (now, counter));
-        if self.representation.encoding == Encoding::Yaml {
+        if is_text && self.encoding() != Encoding::Json {
             while let Some(piece) = stream.next() {
                 first.extend(piece);
             }
         }
-        Ok(match (stream.is_complete(), self.representation.encoding) {
+        Ok(match (stream.is_complete(), is_text) {
             (false, _) => self.stream(first, stream),
-            (true, Encoding::Protobuf) => self.whole(first, StatusCode::OK),
-            (true, _) => self.answer(first, StatusCode::OK),
+            (true, false) => self.whole(first, StatusCode::OK),
+            (true, true) => self.answer(first, StatusCode::OK),
         })
     }
 
     fn stream(&self, first: Vec<u8>, stream: ListStream) -> Response<Body> {
         let compressor = self.takes_gzip.then(Compressor::new);
         let is_indented = self.representation.layout == Layout::Indented
-            && self.representation.encoding != Encoding::Protobuf;
+            && self.representation.encoding == Encoding::Json;
         let indenter = is_indented.then(Indenter::default);
         let pieces = Pieces {
             first: Some(first),
@@ -226,12 +229,17 @@ impl Accepted {
 
     /// A whole JSON document in the accepted form.
     fn answer(&self, json: Vec<u8>, code: StatusCode) -> Response<Body> {
-        if self.representation.encoding != Encoding::Protobuf {
-            return self.whole(encode(self.representation, json), code);
-        }
-        match self.format.protobuf_document(&json) {
-            Ok(bytes) => self.whole(bytes, code),
-            Err(status) => self.whole(status_document(&status), StatusCode::INTERNAL_SERVER_ERROR),
+        let failed = StatusCode::INTERNAL_SERVER_ERROR;
+        match self.encoding() {
+            Encoding::Json | Encoding::Yaml => self.whole(encode(self.representation, json), code),
+            Encoding::Protobuf => match self.format.protobuf_document(&json) {
+                Ok(bytes) => self.whole(bytes, code),
+                Err(status) => self.whole(messages::status_document(&status), failed),
+            },
+            Encoding::Cbor => match self.format.cbor_document(&json) {
+                Ok(bytes) => self.whole(bytes, code),
+                Err(status) => self.whole(cbor_items::status_document(&status), failed),
+            },
         }
     }
 
@@ -250,6 +258,15 @@ impl Accepted {
             announce_gzip(headers);
         }
         response
+    }
+}
+
+/// The format for lists, events and kept objects in this syntax; `None` if there is no such form.
+fn encoded(format: Format, encoding: Encoding, server: &Server) -> Option<Format> {
+    match encoding {
+        Encoding::Json | Encoding::Yaml => Some(format),
+        Encoding::Protobuf => format.in_protobuf(&server.kept_messages),
+        Encoding::Cbor => Some(format.in_cbor(&server.kept_messages)),
     }
 }
 

@@ -7,7 +7,7 @@ use listwatch_api::{
     media_type::{Encoding, Preferences},
 };
 
-use super::{accepted::encode, body::Body, messages::status_document};
+use super::{accepted::encode, body::Body, cbor_items, messages};
 use crate::{
     request::Query,
     watch_cache::{CacheError, WatchError},
@@ -35,8 +35,9 @@ pub(crate) fn preferences<'a>(headers: &'a HeaderMap, query: &'a Query) -> Prefe
 pub(crate) fn status(status: &Status, headers: &HeaderMap, query: &Query) -> Response<Body> {
     let representation = preferences(headers, query).negotiate_refusal();
     let body = match representation.encoding {
-        Encoding::Protobuf => status_document(status),
-        _ => {
+        Encoding::Protobuf => messages::status_document(status),
+        Encoding::Cbor => cbor_items::status_document(status),
+        Encoding::Json | Encoding::Yaml => {
             let json = serde_json::to_vec(status).expect("a Status is JSON");
             encode(representation, json)
         }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use listwatch_api::{
     EventType, ResourceVersion, Status,
+    cbor::{self, ListFrame},
     media_type::{IncludeObject, MetaVersion, Transform},
     object::{Header, StoredObject, to_canonical},
     protobuf,
@@ -14,6 +15,7 @@ use listwatch_store::Revision;
 use serde_json::json;
 
 use super::{
+    cbor_items::{self, CborItems, Encodings, Standing},
     kept_messages::KeptMessages,
     messages::{self, Messages},
     partial_metadata::{self, ListMetadata, PartialList},
@@ -39,6 +41,7 @@ enum Syntax {
     /// JSON, which also becomes what is neither.
     Json,
     Protobuf(Arc<Messages>),
+    Cbor(Arc<CborItems>),
 }
 
 /// What is shown of an object, and by whom.
@@ -89,6 +92,11 @@ pub(crate) enum ListWriter {
         format: Format,
         messages: Arc<Messages>,
         end: &'static [u8],
+    },
+    Items {
+        format: Format,
+        items: Arc<CborItems>,
+        end: Vec<u8>,
     },
     Rows {
         converter: Converter,
@@ -160,6 +168,26 @@ impl Format {
         Some(Self { syntax, ..self })
     }
 
+    /// The same for lists and events in CBOR.
+    pub(crate) fn in_cbor(self, kept: &Arc<KeptMessages>) -> Self {
+        let type_id = match &self.shape {
+            Shape::Whole => self.definition.schema,
+            Shape::Partial(_) | Shape::Row { .. } => None,
+        };
+        let encodings = self.json_encoding().map(|number| Encodings {
+            alone: EncodingId::new(number + CBOR_OBJECT_ENCODINGS),
+            in_list: EncodingId::new(number + CBOR_ITEM_ENCODINGS),
+        });
+        let items = CborItems {
+            registry: Arc::clone(&self.converter.registry),
+            type_id,
+            kept: Arc::clone(kept),
+            encodings,
+        };
+        let syntax = Syntax::Cbor(Arc::new(items));
+        Self { syntax, ..self }
+    }
+
     /// The format of the scales of this kind's objects.
     pub(crate) fn for_scale(&self) -> Self {
         let converter = Converter {
@@ -189,6 +217,7 @@ impl Format {
         match &self.syntax {
             Syntax::Json => self.json_encoding().map(EncodingId::new),
             Syntax::Protobuf(messages) => Some(messages.encoding),
+            Syntax::Cbor(items) => items.encodings.map(|encodings| encodings.alone),
         }
     }
 
@@ -211,17 +240,57 @@ impl Format {
         Some(conversion * 3 + shape)
     }
 
-    /// An object as it is, as a document in protobuf; `None` where there is no such form.
+    /// An object as it is, as a document in protobuf or CBOR; `None` where there is no such form.
     pub(crate) fn kept_body(&self, object: &CachedObject) -> Option<Vec<u8>> {
-        let messages = self.messages()?;
-        messages.kept_body(self, object).ok()
+        match &self.syntax {
+            Syntax::Json => None,
+            Syntax::Protobuf(messages) => messages.kept_body(self, object).ok(),
+            Syntax::Cbor(items) => {
+                let item = items.item(self, object, Standing::Alone)?;
+                Some(cbor::document(&item))
+            }
+        }
     }
 
     /// What lists and events are made of when they are protobuf.
     pub(super) fn messages(&self) -> Option<&Arc<Messages>> {
         match &self.syntax {
-            Syntax::Json => None,
             Syntax::Protobuf(messages) => Some(messages),
+            Syntax::Json | Syntax::Cbor(_) => None,
+        }
+    }
+
+    /// What lists are made of when they are CBOR; `None` for tables, which are made whole.
+    pub(super) fn cbor_items(&self) -> Option<&Arc<CborItems>> {
+        match &self.syntax {
+            Syntax::Cbor(items) if items.encodings.is_some() => Some(items),
+            Syntax::Json | Syntax::Protobuf(_) | Syntax::Cbor(_) => None,
+        }
+    }
+
+    /// Begins a list of so many items in CBOR.
+    pub(super) fn begin_cbor_list(
+        &self,
+        items: Arc<CborItems>,
+        (metadata, count): (&ListMetadata<'_>, usize),
+        buffer: &mut Vec<u8>,
+    ) -> ListWriter {
+        let mut json = Vec::new();
+        let api_version = self.definition.api_version();
+        let named = match &self.shape {
+            Shape::Partial(version) => (version.api_version(), "PartialObjectMetadataList"),
+            Shape::Whole | Shape::Row { .. } => (&*api_version, &*self.definition.list_kind),
+        };
+        match (&self.shape, &self.definition.custom) {
+            (Shape::Whole, Some(_)) => metadata.append_sorted(&mut json),
+            _ => metadata.append(&mut json),
+        }
+        let frame = ListFrame::new(named, &json, count).expect("metadata of lists is JSON");
+        buffer.extend(frame.before);
+        ListWriter::Items {
+            format: self.clone(),
+            items,
+            end: frame.after,
         }
     }
 
@@ -230,7 +299,25 @@ impl Format {
         messages::document(&self.converter.registry, json)
     }
 
-    /// Appends one object as JSON, as it stands in lists and events.
+    /// A document of any type, from JSON to CBOR.
+    pub(crate) fn cbor_document(&self, json: &[u8]) -> Result<Vec<u8>, Status> {
+        cbor_items::document(&self.converter.registry, json)
+    }
+
+    /// Appends one object as JSON, as it stands in lists.
+    pub(super) fn json_item(
+        &self,
+        object: &StoredObject,
+        version: ResourceVersion,
+        buffer: &mut Vec<u8>,
+    ) {
+        match &self.shape {
+            Shape::Whole => self.converter.append_item(object, version, buffer),
+            Shape::Partial(_) | Shape::Row { .. } => self.json_object(object, version, buffer),
+        }
+    }
+
+    /// Appends one object as JSON, as it stands in events.
     pub(super) fn json_object(
         &self,
         object: &StoredObject,
@@ -329,6 +416,13 @@ impl Format {
             Syntax::Protobuf(messages) => {
                 buffer.extend(messages.kept_frame(EventType::Added, self, object));
             }
+            Syntax::Cbor(items) => match items.item(self, object, Standing::Alone) {
+                Some(item) => buffer.extend(cbor::event(EventType::Added, &item)),
+                None => {
+                    let shown = (object.stored(), resource_version(object.revision()));
+                    self.frame(EventType::Added, shown, (columns, now), buffer);
+                }
+            },
         }
     }
 
@@ -350,6 +444,11 @@ impl Format {
                 append(&mut json);
                 buffer.extend(messages.frame(event_type, &json));
             }
+            Syntax::Cbor(items) => {
+                let mut json = Vec::new();
+                append(&mut json);
+                buffer.extend(items.frame(event_type, &json));
+            }
         }
     }
 
@@ -361,6 +460,7 @@ impl Format {
                 format!("{{\"type\":\"ERROR\",\"object\":{status}}}\n").into()
             }
             Syntax::Protobuf(_) => messages::status_frame(status).into(),
+            Syntax::Cbor(_) => cbor_items::status_frame(status).into(),
         }
     }
 
@@ -480,6 +580,10 @@ const CUSTOM_ENCODINGS: u64 = 1 << 61;
 /// What the number of an encoding grows by when it is protobuf: more than there are others.
 const PROTOBUF_ENCODINGS: u64 = 1 << 32;
 
+/// The same for objects and for items of lists in CBOR: more than there are others of any.
+const CBOR_OBJECT_ENCODINGS: u64 = 1 << 62;
+const CBOR_ITEM_ENCODINGS: u64 = 1 << 63;
+
 /// What follows the object of a frame.
 const FRAME_END: &[u8] = b"}\n";
 
@@ -516,6 +620,12 @@ impl Converter {
             Some(custom) => Header::Replaced(&custom.members),
             None => Header::Omitted,
         }
+    }
+
+    /// Appends an object in the version that the request speaks, as it stands in lists.
+    fn append_item(&self, object: &StoredObject, version: ResourceVersion, buffer: &mut Vec<u8>) {
+        let served = self.served(object, Some(version));
+        served.append(self.item_header(), version, buffer);
     }
 
     /// The object in the version that the request speaks; a copy only where that differs. An
@@ -557,8 +667,7 @@ impl ListWriter {
             } => {
                 buffer.extend_from_slice(separator);
                 *separator = b",";
-                let served = converter.served(stored, Some(version));
-                served.append(converter.item_header(), version, buffer);
+                converter.append_item(stored, version, buffer);
             }
             Self::Partial(list) => list.item(stored, version, buffer),
             Self::Messages {
@@ -568,6 +677,10 @@ impl ListWriter {
                 let message = message.expect("it was written once, to know its length");
                 buffer.extend(protobuf::item_head(message.len()));
                 buffer.extend_from_slice(&message);
+            }
+            Self::Items { format, items, .. } => {
+                let item = items.item(format, object, Standing::InList);
+                buffer.extend_from_slice(&item.expect("rows are not written item by item"));
             }
             Self::Rows { converter, table } => {
                 table.row(&converter.served(stored, Some(version)), version, buffer);
@@ -581,6 +694,7 @@ impl ListWriter {
             Self::Objects { end, .. } => buffer.extend_from_slice(&end),
             Self::Partial(list) => list.end(buffer),
             Self::Messages { end, .. } => buffer.extend_from_slice(end),
+            Self::Items { end, .. } => buffer.extend_from_slice(&end),
             Self::Rows { table, .. } => table.end(buffer),
         }
     }

@@ -7,6 +7,7 @@ use listwatch_api::{ContinueToken, Status, protobuf};
 use prometheus_client::metrics::counter::Counter;
 
 use super::{
+    cbor_items::CborItems,
     format::{Format, ListWriter},
     messages::{Messages, not_writable},
     partial_metadata::ListMetadata,
@@ -19,6 +20,9 @@ const CHUNK_BYTES: usize = 128 * 1024;
 /// Objects that are measured before others get their turn: some hundred microseconds when none of
 /// them was asked for before.
 const MEASURED_PER_TURN: usize = 64;
+
+/// Objects that are counted before others get their turn.
+const COUNTED_PER_TURN: usize = 4 * 1024;
 
 /// Part of a collection at one moment.
 pub(crate) struct ListPage {
@@ -137,9 +141,14 @@ impl ListPage {
         None
     }
 
-    /// Finds out what a list in this format begins with. Only protobuf costs something here: it
-    /// begins with the length of all that follows.
+    /// Finds out what a list in this format begins with. Only protobuf and CBOR cost something
+    /// here: they begin with the length of all that follows, or with its number.
     pub(crate) async fn measure(&self, format: &Format) -> Result<Beginning, Status> {
+        if let Some(items) = format.cbor_items() {
+            let count = self.count().await;
+            let items = Arc::clone(items);
+            return Ok(Beginning::Items { items, count });
+        }
         let Some(messages) = format.messages() else {
             return Ok(Beginning::Text);
         };
@@ -173,6 +182,25 @@ impl ListPage {
     }
 }
 
+impl ListPage {
+    async fn count(&self) -> usize {
+        let (mut count, mut place) = (0_usize, Some(self.beginning()));
+        while let Some(from) = place {
+            place = self.visit(&from, |_| {
+                count += 1;
+                match count.is_multiple_of(COUNTED_PER_TURN) {
+                    true => Appetite::Later,
+                    false => Appetite::More,
+                }
+            });
+            if place.is_some() {
+                tokio::task::yield_now().await;
+            }
+        }
+        count
+    }
+}
+
 /// What a list begins with.
 pub(crate) enum Beginning {
     /// Nothing that depends on its items.
@@ -182,6 +210,8 @@ pub(crate) enum Beginning {
         messages: Arc<Messages>,
         items_length: usize,
     },
+    /// The number of its items.
+    Items { items: Arc<CborItems>, count: usize },
 }
 
 /// Writes a page in pieces.
@@ -208,6 +238,9 @@ impl ListStream {
         };
         let writer = match beginning {
             Beginning::Text => format.begin_list(&metadata, now, &mut buffer),
+            Beginning::Items { items, count } => {
+                format.begin_cbor_list(items, (&metadata, count), &mut buffer)
+            }
             Beginning::Messages {
                 messages,
                 items_length,

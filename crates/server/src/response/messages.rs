@@ -1,7 +1,10 @@
 //! Answers as protobuf: documents, events and items of lists, each made of the JSON that stands
 //! for the same object. What many ask for again is kept in [`KeptMessages`].
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, LazyLock},
+};
 
 use bytes::Bytes;
 use listwatch_api::{
@@ -131,14 +134,7 @@ impl Messages {
 
 /// A document of any type that is served. What cannot be written is refused.
 pub(super) fn document(registry: &Registry, json: &[u8]) -> Result<Vec<u8>, Status> {
-    let text = std::str::from_utf8(json).unwrap_or_default();
-    let member = |wanted| {
-        let mut head = Members::of(text).take(2);
-        let found = head.find(|(name, _)| *name == wanted);
-        found.and_then(|(_, written)| unquote(written))
-    };
-    let (api_version, kind) = (member("apiVersion"), member("kind"));
-    let (api_version, kind) = (api_version.unwrap_or_default(), kind.unwrap_or_default());
+    let (api_version, kind) = type_named_in(json);
     let type_meta = TypeMeta {
         api_version: &api_version,
         kind: &kind,
@@ -150,6 +146,18 @@ pub(super) fn document(registry: &Registry, json: &[u8]) -> Result<Vec<u8>, Stat
     let message = protobuf::encode(registry.schema(), type_id, json);
     let message = message.map_err(|error| not_writable(&error))?;
     Ok(Surroundings::of_object(type_meta, message.len()).around(&message))
+}
+
+/// The `apiVersion` and the kind that a document begins with; empty where it does not.
+pub(super) fn type_named_in(json: &[u8]) -> (Cow<'_, str>, Cow<'_, str>) {
+    let text = std::str::from_utf8(json).unwrap_or_default();
+    let member = |wanted| {
+        let mut head = Members::of(text).take(2);
+        let found = head.find(|(name, _)| *name == wanted);
+        found.and_then(|(_, written)| unquote(written))
+    };
+    let (api_version, kind) = (member("apiVersion"), member("kind"));
+    (api_version.unwrap_or_default(), kind.unwrap_or_default())
 }
 
 /// A document that is a `Status`.

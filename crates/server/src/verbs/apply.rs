@@ -5,11 +5,12 @@ use std::fmt;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use listwatch_api::{
-    Status, StatusCause,
-    json::Document,
+    Status, StatusCause, cbor,
+    json::type_word,
+    media_type::ApplySyntax,
     patch::Reach,
     write_options::{FieldValidation, PatchOptions},
-    yaml,
+    yaml::{self, RepeatedKey, YamlDocument},
 };
 use serde_json::{Value, json};
 
@@ -26,21 +27,28 @@ use crate::{
         Applied, ApplyError, Conflict, Current, FieldTracker, OnConflict, Outcome, Owners,
         metadata_mut, metadata_text,
     },
+    registry::repeated_keys,
     request::ResourceRequest,
     response::{Accepted, Body},
     server::Server,
 };
+
+/// What a configuration is to become in the words of a refusal.
+const GO_MAP: &str = "map[string]interface {}";
 
 /// Applies a configuration to an object, one part of it, or nothing yet.
 pub(super) async fn apply(
     server: &Server,
     request: &ResourceRequest,
     (accept, options): (Accepted, PatchOptions),
-    body: &Bytes,
+    (syntax, body): (ApplySyntax, &Bytes),
 ) -> Result<Response<Body>, Status> {
     let part = Part::of(request)?;
     let validation = options.write.field_validation;
-    let (configuration, mut warnings) = decode(request, body, validation)?;
+    let YamlDocument {
+        value: configuration,
+        repeated_keys: repeated,
+    } = decode(request, (syntax, body))?;
     let name = request.object_name();
     let destination = server.destination(request, name, options.write.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options.write);
@@ -50,6 +58,10 @@ pub(super) async fn apply(
         part,
         tracker,
         configuration,
+        refused_keys: match validation {
+            FieldValidation::Strict => &repeated,
+            FieldValidation::Warn | FieldValidation::Ignore => &[],
+        },
         on_conflict: match options.force {
             true => OnConflict::TakeOver,
             false => OnConflict::Refuse,
@@ -63,6 +75,10 @@ pub(super) async fn apply(
     let changing = |current: &Current| application.to_object(current);
     let creating = || application.to_nothing();
     let changed = writer.write(&destination, changing, creating).await?;
+    let mut warnings: Vec<String> = match validation {
+        FieldValidation::Warn => repeated.iter().map(ToString::to_string).collect(),
+        FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
+    };
     warnings.append(&mut writer.warnings);
     let code = match changed.outcome {
         Outcome::Created => StatusCode::CREATED,
@@ -77,6 +93,8 @@ struct Application<'a> {
     part: Part,
     tracker: FieldTracker<'a>,
     configuration: Value,
+    /// Keys that stand again in it, where that is to be refused.
+    refused_keys: &'a [RepeatedKey],
     on_conflict: OnConflict,
 }
 
@@ -131,6 +149,12 @@ impl Application<'_> {
             _ => &self.configuration,
         };
         let result = self.tracker.apply(live, configuration, self.on_conflict);
+        if result.is_ok() && !self.refused_keys.is_empty() {
+            let told = repeated_keys(self.refused_keys);
+            return Err(Status::bad_request(format!(
+                "error strict decoding patch: error converting YAML to JSON: {told}"
+            )));
+        }
         result.map_err(|error| match error {
             ApplyError::Nonconforming(problems) => {
                 let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -177,39 +201,48 @@ impl Application<'_> {
 /// The configuration in a body, if it is for the kind that the path speaks.
 fn decode(
     request: &ResourceRequest,
-    body: &Bytes,
-    validation: FieldValidation,
-) -> Result<(Value, Vec<String>), Status> {
-    let Document {
-        value,
-        duplicate_fields,
-    } = yaml::decode(body)
-        .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?;
+    (syntax, body): (ApplySyntax, &Bytes),
+) -> Result<YamlDocument, Status> {
+    let document = parse(syntax, body).map_err(Status::bad_request)?;
+    let value = &document.value;
     let expected = submitted::expected(request);
     let wanted = Kind {
         group: expected.group,
         version: expected.version,
         kind: expected.kind,
     };
-    let found = Kind::of(&value);
+    let found = Kind::of(value);
     if found != wanted {
         return Err(Status::bad_request(format!("invalid object type: {found}")));
     }
     if !value["metadata"]["managedFields"].is_null() {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
-    let repeated: Vec<String> = duplicate_fields
-        .iter()
-        .map(|field| format!("duplicate field {field:?}"))
-        .collect();
-    match validation {
-        FieldValidation::Strict if !repeated.is_empty() => {
-            let told = repeated.join(", ");
-            let message = format!("error strict decoding patch: {told}");
-            Err(Status::bad_request(message))
+    Ok(document)
+}
+
+fn parse(syntax: ApplySyntax, body: &[u8]) -> Result<YamlDocument, String> {
+    let document = match syntax {
+        ApplySyntax::Yaml => {
+            yaml::decode(body).map_err(|error| format!("error encoding patch: {error}"))?
         }
-        FieldValidation::Warn => Ok((value, repeated)),
-        FieldValidation::Ignore | FieldValidation::Strict => Ok((value, Vec::new())),
+        ApplySyntax::Cbor => {
+            let value = cbor::decode_object(body, GO_MAP);
+            YamlDocument {
+                value: value.map_err(|error| format!("error decoding patch: {error}"))?,
+                repeated_keys: Vec::new(),
+            }
+        }
+    };
+    match &document.value {
+        Value::Object(_) | Value::Null => Ok(document),
+        other => {
+            let found = type_word(other);
+            Err(format!(
+                "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot \
+                 unmarshal {found} into Go value of type {GO_MAP}"
+            ))
+        }
     }
 }
 

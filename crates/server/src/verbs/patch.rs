@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use listwatch_api::{
     Status,
-    media_type::PatchType,
+    media_type::{ApplySyntax, PatchType},
     object::Outline,
     patch::{DecodedPatch, Patch, PatchFormat},
     write_options::{FieldValidation, PatchOptions, PatchPurpose},
@@ -37,8 +37,12 @@ pub(crate) async fn patch(
     let accept = response::negotiate(server, request)?;
     let patch_type = PatchType::parse(request.content_type(), request.definition.origin())?;
     let options = PatchOptions::parse(request.query.typed(), purpose(patch_type))?;
-    let Some(format) = format(patch_type) else {
-        return apply::apply(server, request, (accept, options), &body).await;
+    let format = match format(patch_type) {
+        Ok(format) => format,
+        Err(syntax) => {
+            let body = (syntax, &body);
+            return apply::apply(server, request, (accept, options), body).await;
+        }
     };
     let part = Part::of(request)?;
     let DecodedPatch { patch, oddities } = Patch::decode(format, &body)?;
@@ -123,13 +127,13 @@ pub(super) fn checked<'a>(
     Ok(change)
 }
 
-/// The form of a patch; `None` for one that states what is wanted instead of what changes.
-fn format(patch_type: PatchType) -> Option<PatchFormat> {
+/// The form of a patch, or the syntax of one that states what is wanted instead of what changes.
+fn format(patch_type: PatchType) -> Result<PatchFormat, ApplySyntax> {
     match patch_type {
-        PatchType::Json => Some(PatchFormat::Json),
-        PatchType::Merge => Some(PatchFormat::Merge),
-        PatchType::StrategicMerge => Some(PatchFormat::StrategicMerge),
-        PatchType::Apply => None,
+        PatchType::Json => Ok(PatchFormat::Json),
+        PatchType::Merge => Ok(PatchFormat::Merge),
+        PatchType::StrategicMerge => Ok(PatchFormat::StrategicMerge),
+        PatchType::Apply(syntax) => Err(syntax),
     }
 }
 
@@ -145,7 +149,7 @@ fn refuse_oddities(oddities: &[String], validation: FieldValidation) -> Result<(
 
 fn purpose(patch_type: PatchType) -> PatchPurpose {
     match patch_type {
-        PatchType::Apply => PatchPurpose::Apply,
+        PatchType::Apply(_) => PatchPurpose::Apply,
         PatchType::Json | PatchType::Merge | PatchType::StrategicMerge => PatchPurpose::Change,
     }
 }

@@ -3,8 +3,7 @@
 use bytes::Bytes;
 use http::header;
 use listwatch_api::{
-    Status,
-    json::{self, Document},
+    Status, json,
     media_type::BodyEncoding,
     write_options::{DeleteOptions, FieldValidation, WriteOptions},
     yaml,
@@ -40,10 +39,11 @@ pub(super) fn decode(
         BodyEncoding::Protobuf => server
             .registry
             .parse_protobuf(expected, body)
-            .map(without_duplicates),
+            .map(faultless),
+        BodyEncoding::Cbor => expected.parse_cbor(body).map(faultless),
     };
-    let document = parsed.map_err(|error| Status::bad_request(error.to_string()))?;
-    check(server, request, document, (body, validation))
+    let parsed = parsed.map_err(|error| Status::bad_request(error.to_string()))?;
+    check(server, request, parsed, (body, validation))
 }
 
 /// Makes what a patch has made of an object an object of its kind again.
@@ -53,31 +53,39 @@ pub(super) fn decode_patched(
     value: Value,
     validation: FieldValidation,
 ) -> Result<Submitted, Status> {
-    let document = without_duplicates(value);
-    check(server, request, document, (&Bytes::new(), validation))
+    check(
+        server,
+        request,
+        faultless(value),
+        (&Bytes::new(), validation),
+    )
 }
 
 fn check(
     server: &Server,
     request: &ResourceRequest,
-    Document {
-        value: mut object,
-        duplicate_fields,
-    }: Document,
+    Parsed {
+        mut object,
+        mut problems,
+    }: Parsed,
     (body, validation): (&Bytes, FieldValidation),
 ) -> Result<Submitted, Status> {
     let expected = expected(request);
     let bad_request = |error: crate::registry::DecodeError| Status::bad_request(error.to_string());
     keep_reset(&mut object);
     let custom = request.definition.custom.as_ref();
-    let mut problems = match custom.filter(|_| speaks_of_itself(request)) {
+    let unknown = match custom.filter(|_| speaks_of_itself(request)) {
         Some(custom) => custom::decode(&expected, custom, &mut object, body)?,
         None => server
             .registry
             .decode(expected, &mut object, body)
             .map_err(bad_request)?,
     };
-    problems.extend(duplicate_fields.into_iter().map(FieldProblem::Duplicate));
+    // JSON is told of by its fields, of which those that are unknown come first.
+    match problems.first() {
+        Some(FieldProblem::RepeatedKey(_)) => problems.extend(unknown),
+        _ => problems.splice(..0, unknown).for_each(drop),
+    }
     let warnings = match validation {
         FieldValidation::Ignore => Vec::new(),
         FieldValidation::Warn => problems.iter().map(ToString::to_string).collect(),
@@ -131,19 +139,35 @@ fn speaks_of_itself(request: &ResourceRequest) -> bool {
     part.is_none_or(|part| part.kind == definition.kind)
 }
 
-fn parse_json(body: &[u8]) -> Result<Document, String> {
-    json::decode(body)
-        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))
+/// What a body says, and what is odd about how it says it.
+struct Parsed {
+    object: Value,
+    problems: Vec<FieldProblem>,
 }
 
-fn parse_yaml(body: &[u8]) -> Result<Document, String> {
-    yaml::decode(body).map_err(|error| error.to_string())
+fn parse_json(body: &[u8]) -> Result<Parsed, String> {
+    let document = json::decode(body)
+        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
+    let fields = document.duplicate_fields.into_iter();
+    Ok(Parsed {
+        object: document.value,
+        problems: fields.map(FieldProblem::Duplicate).collect(),
+    })
 }
 
-fn without_duplicates(value: Value) -> Document {
-    Document {
-        value,
-        duplicate_fields: Vec::new(),
+fn parse_yaml(body: &[u8]) -> Result<Parsed, String> {
+    let document = yaml::decode(body).map_err(|error| error.to_string())?;
+    let keys = document.repeated_keys.into_iter();
+    Ok(Parsed {
+        object: document.value,
+        problems: keys.map(FieldProblem::RepeatedKey).collect(),
+    })
+}
+
+fn faultless(object: Value) -> Parsed {
+    Parsed {
+        object,
+        problems: Vec::new(),
     }
 }
 
@@ -162,11 +186,15 @@ pub(super) fn delete_options(
         BodyEncoding::Protobuf => server
             .registry
             .parse_protobuf(Expected::delete_options(&server.registry), body)
-            .map(without_duplicates)
+            .map(faultless)
+            .map_err(|error| error.to_string()),
+        BodyEncoding::Cbor => Expected::delete_options(&server.registry)
+            .parse_cbor(body)
+            .map(faultless)
             .map_err(|error| error.to_string()),
     };
-    let document = parsed.map_err(Status::bad_request)?;
-    DeleteOptions::from_body(&document.value)
+    let parsed = parsed.map_err(Status::bad_request)?;
+    DeleteOptions::from_body(&parsed.object)
 }
 
 /// The version of the object that its client has seen; zero says that it has seen none.

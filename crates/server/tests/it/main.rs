@@ -39,4 +39,5 @@ mod bad_input;
 mod custom_kinds;
 mod golden;
 mod protobuf;
+mod cbor;
 mod watch_cache;

@@ -71,7 +71,7 @@ impl<J> Record<J> {
 }
 
 /// The type of a kind: beside those of the same version, or with what all versions share.
-fn type_id(registry: &Registry, api_version: &str, kind: &str) -> TypeId {
+pub(crate) fn type_id(registry: &Registry, api_version: &str, kind: &str) -> TypeId {
     let schema = registry.schema();
     let wanted = api_version.split_once('/').unwrap_or(("", api_version));
     let neighbour = registry

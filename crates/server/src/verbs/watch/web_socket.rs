@@ -3,7 +3,7 @@
 use bytes::{Buf, Bytes};
 use futures_util::{SinkExt, StreamExt};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use listwatch_api::media_type::Encoding;
+use listwatch_api::{cbor, media_type::Encoding};
 use tokio_tungstenite::{
     WebSocketStream,
     tungstenite::{
@@ -110,7 +110,7 @@ async fn send(socket: Socket, encoding: Encoding, mut frames: Frames) {
     let _ = sink.send(Message::Close(Some(normal))).await;
 }
 
-/// The frames of a chunk: lines of text, or messages without the length before each.
+/// The frames of a chunk: lines of text, messages without the length before each, or items.
 fn messages(encoding: Encoding, chunk: &Bytes) -> Vec<Message> {
     match encoding {
         Encoding::Json | Encoding::Yaml => chunk
@@ -124,6 +124,15 @@ fn messages(encoding: Encoding, chunk: &Bytes) -> Vec<Message> {
             while let Some(length) = rest.first_chunk().map(|length| u32::from_be_bytes(*length)) {
                 rest.advance(size_of::<u32>());
                 frames.push(Message::Binary(rest.split_to(length as usize)));
+            }
+            frames
+        }
+        Encoding::Cbor => {
+            let mut frames = Vec::new();
+            let mut rest = chunk.clone();
+            while !rest.is_empty() {
+                let length = cbor::item_length(&rest).unwrap_or(rest.len());
+                frames.push(Message::Binary(rest.split_to(length)));
             }
             frames
         }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{CONFIG_MAPS, config_map};
 use crate::{
-    client::{Answer, MERGE_PATCH},
+    client::{Answer, Call, MERGE_PATCH},
     running::{TestServer, start_server},
 };
 
@@ -113,4 +113,99 @@ async fn a_manager_has_a_name_of_bounded_length() {
     let path = format!("{CONFIG_MAPS}?fieldManager={manager}");
     let status = server.post(&path, &config_map("a")).await.refused(422);
     assert_eq!(status["details"]["causes"][0]["field"], "fieldManager");
+}
+
+const YAML_BODY: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: twice
+  labels:
+    a: b
+    a: c
+data:
+  foo: one
+  foo: two
+  foo: three
+";
+const YAML_LINES: [&str; 3] = [
+    r#"line 7: key "a" already set in map"#,
+    r#"line 10: key "foo" already set in map"#,
+    r#"line 11: key "foo" already set in map"#,
+];
+
+fn yaml_bodies<'a>(server: &'a TestServer, parameters: &str) -> [Call<'a>; 2] {
+    let item = format!("{CONFIG_MAPS}/twice?dryRun=All&fieldManager=m{parameters}");
+    let apply = server.call(Method::PATCH, &item);
+    let path = format!("{CONFIG_MAPS}?dryRun=All{parameters}");
+    let create = server.call(Method::POST, &path);
+    [
+        create.body("application/yaml", YAML_BODY),
+        apply.body("application/apply-patch+yaml", YAML_BODY),
+    ]
+}
+
+#[tokio::test]
+async fn keys_that_stand_again_in_yaml_are_told_by_their_lines() {
+    let server = start_server().await;
+    for call in yaml_bodies(&server, "") {
+        let answer = call.answer().await;
+        let expected = YAML_LINES.map(|line| format!("299 - {line:?}"));
+        assert_eq!(warnings(&answer), expected);
+        assert_eq!(answer.created()["data"]["foo"], "three");
+    }
+    let listed = format!("yaml: unmarshal errors:\n  {}", YAML_LINES.join("\n  "));
+    let [create, apply] = yaml_bodies(&server, "&fieldValidation=Strict");
+    let refusal =
+        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error";
+    create
+        .answer()
+        .await
+        .says(400, &format!("{refusal}: {listed}"));
+    let refusal = "error strict decoding patch: error converting YAML to JSON";
+    apply
+        .answer()
+        .await
+        .says(400, &format!("{refusal}: {listed}"));
+}
+
+#[tokio::test]
+async fn keys_that_stand_again_come_before_unknown_fields_and_after_what_cannot_be_applied() {
+    let server = start_server().await;
+    let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, name: b}\nzzz: 1\n";
+    let strict = "fieldValidation=Strict&fieldManager=m";
+    let call = server.call(Method::POST, &format!("{CONFIG_MAPS}?{strict}"));
+    call.body("application/yaml", body).answer().await.says(
+        400,
+        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: yaml: \
+         unmarshal errors:\n  line 3: key \"name\" already set in map, unknown field \"zzz\"",
+    );
+    let call = server.call(Method::PATCH, &format!("{CONFIG_MAPS}/b?{strict}"));
+    let applied = call.body("application/apply-patch+yaml", body);
+    applied.answer().await.says(
+        500,
+        "failed to create typed patch object (/b; /v1, Kind=ConfigMap): .zzz: field not declared in \
+         schema",
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_yaml_is_refused_with_its_reason() {
+    let server = start_server().await;
+    let call = server.call(Method::PATCH, &format!("{CONFIG_MAPS}/a?fieldManager=m"));
+    let refused = call
+        .body("application/apply-patch+yaml", "a: [1")
+        .answer()
+        .await;
+    let message = refused.refused(400)["message"].to_string();
+    assert!(
+        message.starts_with("\"error encoding patch: yaml: "),
+        "{message}"
+    );
+    let call = server.call(Method::PATCH, &format!("{CONFIG_MAPS}/a?fieldManager=m"));
+    call.body("application/apply-patch+yaml", "- a").answer().await.says(
+        400,
+        "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
+         array into Go value of type map[string]interface {}",
+    );
 }
