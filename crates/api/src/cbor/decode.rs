@@ -35,8 +35,8 @@ pub fn decode(bytes: &[u8]) -> Result<Value, CborError> {
     decoder.value(Writing::AsItIs)
 }
 
-/// Reads exactly one item that is an object, or null; `go_type` is what it is to become in the words
-/// of a refusal.
+/// Reads exactly one item that is an object, or null; `go_type` is what it is to become in the
+/// words of a refusal.
 pub fn decode_object(bytes: &[u8], go_type: &str) -> Result<Value, CborError> {
     let value = decode(bytes)?;
     if matches!(value, Value::Object(_) | Value::Null) {

@@ -408,20 +408,15 @@ impl Format {
         (columns, now): (ColumnDefinitions, Timestamp),
         buffer: &mut Vec<u8>,
     ) {
+        let shown = (object.stored(), resource_version(object.revision()));
         match &self.syntax {
-            Syntax::Json => {
-                let shown = (object.stored(), resource_version(object.revision()));
-                self.frame(EventType::Added, shown, (columns, now), buffer);
-            }
+            Syntax::Json => self.frame(EventType::Added, shown, (columns, now), buffer),
             Syntax::Protobuf(messages) => {
                 buffer.extend(messages.kept_frame(EventType::Added, self, object));
             }
             Syntax::Cbor(items) => match items.item(self, object, Standing::Alone) {
                 Some(item) => buffer.extend(cbor::event(EventType::Added, &item)),
-                None => {
-                    let shown = (object.stored(), resource_version(object.revision()));
-                    self.frame(EventType::Added, shown, (columns, now), buffer);
-                }
+                None => self.frame(EventType::Added, shown, (columns, now), buffer),
             },
         }
     }

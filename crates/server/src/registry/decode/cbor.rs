@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn broken_bodies_are_refused_as_kubernetes_refuses_them() {
-        let unrecognized = "the object provided is unrecognized (must be of type ConfigMap): unable \
-            to determine group/version/kind: ";
+        let unrecognized = "the object provided is unrecognized (must be of type ConfigMap): \
+            unable to determine group/version/kind: ";
         for (body, reason) in [
             (&b"\xa1"[..], "unexpected EOF (a1)"),
             (
@@ -65,8 +65,8 @@ mod tests {
         let refusal = parse(b"\xa1\x44data\xa2\x41a\x41x\x41a\x41y").unwrap_err();
         assert_eq!(
             refusal,
-            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: cbor: found duplicate map \
-             key \"a\" at map element index 1"
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: cbor: found duplicate \
+             map key \"a\" at map element index 1"
         );
     }
 }

@@ -177,15 +177,15 @@ async fn keys_that_stand_again_come_before_unknown_fields_and_after_what_cannot_
     let call = server.call(Method::POST, &format!("{CONFIG_MAPS}?{strict}"));
     call.body("application/yaml", body).answer().await.says(
         400,
-        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: yaml: \
-         unmarshal errors:\n  line 3: key \"name\" already set in map, unknown field \"zzz\"",
+        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: \
+         yaml: unmarshal errors:\n  line 3: key \"name\" already set in map, unknown field \"zzz\"",
     );
     let call = server.call(Method::PATCH, &format!("{CONFIG_MAPS}/b?{strict}"));
     let applied = call.body("application/apply-patch+yaml", body);
     applied.answer().await.says(
         500,
-        "failed to create typed patch object (/b; /v1, Kind=ConfigMap): .zzz: field not declared in \
-         schema",
+        "failed to create typed patch object (/b; /v1, Kind=ConfigMap): .zzz: field not declared \
+         in schema",
     );
 }
 
@@ -203,9 +203,12 @@ async fn what_is_no_yaml_is_refused_with_its_reason() {
         "{message}"
     );
     let call = server.call(Method::PATCH, &format!("{CONFIG_MAPS}/a?fieldManager=m"));
-    call.body("application/apply-patch+yaml", "- a").answer().await.says(
-        400,
-        "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
-         array into Go value of type map[string]interface {}",
-    );
+    call.body("application/apply-patch+yaml", "- a")
+        .answer()
+        .await
+        .says(
+            400,
+            "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot \
+         unmarshal array into Go value of type map[string]interface {}",
+        );
 }
