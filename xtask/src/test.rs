@@ -49,18 +49,14 @@ fn format() -> Result<Outcome> {
 }
 
 fn doc() -> Result<Outcome> {
-    let mut command = Command::new("cargo");
-    command
-        .args([
-            "doc",
-            "--workspace",
-            "--no-deps",
-            "--document-private-items",
-            "--quiet",
-        ])
-        .env("RUSTDOCFLAGS", "--deny warnings")
-        .current_dir(workspace::root());
-    progress::command(&mut command)
+    let mut command = cargo_command(&[
+        "doc",
+        "--workspace",
+        "--no-deps",
+        "--document-private-items",
+        "--quiet",
+    ]);
+    progress::command(command.env("RUSTDOCFLAGS", "--deny warnings"))
 }
 
 /// Builds the server, the tests and the examples together: apart, each would choose other features
@@ -74,12 +70,8 @@ const TEST_THREADS: &str = "5";
 
 fn tests() -> Result<Outcome> {
     if !has_nextest() {
-        let mut command = Command::new("cargo");
-        command
-            .args(["test", "--workspace", "--quiet"])
-            .env("RUST_TEST_THREADS", TEST_THREADS)
-            .current_dir(workspace::root());
-        return progress::command(&mut command);
+        let mut command = cargo_command(&["test", "--workspace", "--quiet"]);
+        return progress::command(command.env("RUST_TEST_THREADS", TEST_THREADS));
     }
     cargo(&["nextest", "run", "--workspace"])?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])
@@ -109,9 +101,15 @@ fn has_nextest() -> bool {
 }
 
 fn cargo(arguments: &[&str]) -> Result<Outcome> {
-    progress::command(
-        Command::new("cargo")
-            .args(arguments)
-            .current_dir(workspace::root()),
-    )
+    progress::command(&mut cargo_command(arguments))
+}
+
+/// Where everything is built once, nothing is written down for the next time.
+fn cargo_command(arguments: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(arguments).current_dir(workspace::root());
+    if tools::is_unattended() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
+    command
 }

@@ -67,8 +67,8 @@ pub(crate) fn missing<'a>(toolchain: &[&'a str]) -> Option<&'a str> {
     toolchain.iter().copied().find(|program| !runs(program))
 }
 
-/// Whether a missing toolchain is an error: nobody is there to read a warning.
-fn is_unattended() -> bool {
+/// Whether nobody is there to read a warning, and everything is built for this one time.
+pub(crate) fn is_unattended() -> bool {
     env::var("CI").is_ok_and(|value| value == "true")
 }
 
