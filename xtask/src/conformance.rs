@@ -95,9 +95,9 @@ pub(crate) const CLIENTS: [Client; 9] = [
     Client {
         name: "kube_rs",
         toolchain: &["cargo"],
-        install: tools::build_kube_rs,
+        install: || Ok(()),
         run: || {
-            let program = tools::kube_rs_target().join("debug/kube_rs");
+            let program = workspace::target().join("debug/kube_rs");
             program::run("kube_rs", &[], &mut Command::new(program))
         },
     },
@@ -156,13 +156,13 @@ pub(crate) fn run(names: &[String]) -> Result<()> {
     if let [flag, program, texts @ ..] = names
         && flag == "--e2e-test"
     {
-        progress.step("build", build_server)?;
+        progress.step("build", build_programs)?;
         return progress.step("e2e", || {
             e2e::run(Path::new(program), texts).map(|()| Outcome::Passed)
         });
     }
     let clients = select(names)?;
-    progress.step("build", build_server)?;
+    progress.step("build", build_programs)?;
     for client in clients {
         progress.step(client.name, || check(client))?;
     }
@@ -199,11 +199,12 @@ pub(crate) fn check(client: &Client) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Builds the server that all clients talk to, and what compares informers.
-fn build_server() -> Result<Outcome> {
+/// Builds the server that all clients talk to, and the clients that are of this workspace.
+fn build_programs() -> Result<Outcome> {
     let mut command = Command::new("cargo");
     command
         .args(["build", "--package", "listwatch-cli"])
+        .args(["--package", "listwatch-kube-rs"])
         .args(["--package", "listwatch-oracle"])
         .current_dir(workspace::root());
     progress::command(&mut command)

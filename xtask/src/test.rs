@@ -17,7 +17,7 @@ use crate::{
 /// Runs all steps up to the first that fails.
 pub(crate) fn run() -> Result<()> {
     let mut progress = Progress::default();
-    progress.step("format", format)?;
+    progress.step("format", || cargo(&["fmt", "--all", "--check"]))?;
     progress.step("clippy", || {
         cargo(&[
             "clippy",
@@ -40,12 +40,6 @@ pub(crate) fn run() -> Result<()> {
     }
     progress.finish();
     Ok(())
-}
-
-fn format() -> Result<Outcome> {
-    let outside = "conformance/kube_rs/Cargo.toml";
-    cargo(&["fmt", "--manifest-path", outside, "--check"])?;
-    cargo(&["fmt", "--all", "--check"])
 }
 
 fn doc() -> Result<Outcome> {

@@ -2,7 +2,7 @@
 
 use std::{
     env, fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -154,21 +154,6 @@ pub(crate) fn install_javascript() -> Result<()> {
             .current_dir(&folder);
         progress::command(&mut install).map(drop)
     })
-}
-
-/// Builds the client on the `kube` crate, a workspace of its own to keep ours light.
-pub(crate) fn build_kube_rs() -> Result<()> {
-    let mut command = Command::new("cargo");
-    command
-        .args(["build", "--quiet", "--locked", "--target-dir"])
-        .arg(kube_rs_target())
-        .current_dir(workspace::root().join("conformance/kube_rs"));
-    progress::command(&mut command).map(drop)
-}
-
-/// Where that client is built.
-pub(crate) fn kube_rs_target() -> PathBuf {
-    workspace::target().join("kube_rs")
 }
 
 /// Installs once per content of the file that says what to install.
