@@ -3,10 +3,10 @@
 use std::{future, io::Write, net::SocketAddr, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::value_parser;
+use clap::{ValueEnum, value_parser};
 use listwatch_controllers::{Choice, Controllers, Settings as ControllerSettings, Standing};
 use listwatch_etcd_store::EtcdOptions;
-use listwatch_server::{RunningServer, Settings};
+use listwatch_server::{PodAccounts, PortRange, RunningServer, ServiceAddresses, Settings};
 use listwatch_store::{EmbeddedOptions, EmbeddedStore, MemoryHistory, MemoryStore, Store};
 use tokio::{
     net::TcpListener,
@@ -109,6 +109,20 @@ pub(crate) struct Arguments {
     /// own bound
     #[arg(long, value_name = "BYTES", value_parser = value_parser!(u32).range(64 * 1024..))]
     history_bytes: Option<u32>,
+
+    /// Addresses that services get: one range, or one of IPv4 and one of IPv6, the family that
+    /// services have by default first
+    #[arg(long, value_name = "CIDR[,CIDR]", default_value = "10.0.0.0/16")]
+    service_cluster_ip_range: ServiceAddresses,
+
+    /// Ports on nodes that services get
+    #[arg(long, value_name = "FIRST-LAST", default_value = "30000-32767")]
+    service_node_port_range: PortRange,
+
+    /// What the server does about the service accounts of pods: nothing, names the default one, or
+    /// also demands that they exist and gives pods their tokens and secrets
+    #[arg(long, value_enum, default_value_t)]
+    pod_accounts: PodAccountsChoice,
 
     /// Controllers to run in this process: names, -names, and * for those that run by default:
     /// namespace (empties deleted namespaces), garbage-collector (deletes what has no owner left),
@@ -273,6 +287,28 @@ stop with Ctrl-C"
     )
 }
 
+/// What the server does about the service accounts of pods.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum PodAccountsChoice {
+    /// Pods run as whom they name, or as nobody
+    None,
+    /// Pods that name nobody run as `default`
+    #[default]
+    Default,
+    /// Accounts must exist, and pods get their tokens and secrets, as in Kubernetes
+    Mounted,
+}
+
+impl From<PodAccountsChoice> for PodAccounts {
+    fn from(choice: PodAccountsChoice) -> Self {
+        match choice {
+            PodAccountsChoice::None => Self::None,
+            PodAccountsChoice::Default => Self::Default,
+            PodAccountsChoice::Mounted => Self::Mounted,
+        }
+    }
+}
+
 /// Servers on one etcd agree on who runs the controllers.
 fn control(server: &RunningServer, arguments: &Arguments) -> ControllerSettings {
     let standing = match arguments.etcd.is_empty() {
@@ -306,6 +342,9 @@ fn settings(arguments: &Arguments) -> Settings {
         writes_in_flight_max: arguments.max_mutating_requests_inflight as usize,
         watches_max: arguments.max_watches,
         watches_per_client_max: arguments.max_watches_per_client,
+        service_addresses: arguments.service_cluster_ip_range,
+        node_ports: arguments.service_node_port_range,
+        pod_accounts: arguments.pod_accounts.into(),
         ..Settings::default()
     };
     if let Some(bytes) = arguments.history_bytes {

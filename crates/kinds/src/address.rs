@@ -42,7 +42,7 @@ impl Family {
     }
 
     /// The family of an address.
-    pub(crate) fn of(text: &str) -> Option<Self> {
+    pub fn of(text: &str) -> Option<Self> {
         parse(text).map(|address| match unmapped(address) {
             IpAddr::V4(_) => Self::V4,
             IpAddr::V6(_) => Self::V6,

@@ -27,7 +27,8 @@ pub(crate) use policies::check_expressions;
 pub(crate) use quota::{Accounting, is_quota, observe as observe_quota};
 pub(crate) use request::{Asked, GROUPS, USER};
 pub(crate) use rules::{
-    ChangeOf, adjust, apply_defaults, begin_life, judge_change, judge_new, warnings,
+    ChangeOf, adjust, apply_defaults, begin_life, change_warnings, judge_change, judge_new,
+    warnings,
 };
-pub use services::AddressRange;
+pub use services::{AddressRange, PortRange, ServiceAddresses};
 pub(crate) use services::{Allocation, address_object, concerns as allocates};

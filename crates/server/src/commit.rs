@@ -14,7 +14,9 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use listwatch_api::{Status, object::StoredObject, write_options::DryRun};
-use listwatch_store::{CommitError, Key, KeyRange, Put, Read, ReadError, Revision, Store, Write};
+use listwatch_store::{
+    Commit, CommitError, Key, KeyRange, Operation, Put, Read, ReadError, Revision, Store, Write,
+};
 use serde_json::Value;
 
 use crate::watch_cache::KindCache;
@@ -150,6 +152,11 @@ impl Committer {
         };
         let origin = (stored, Trust::Fresh);
         Ok(Writing::new(&*self.store, destination, origin))
+    }
+
+    /// Writes all of it or nothing.
+    pub(crate) async fn commit(&self, operations: Vec<Operation>) -> Result<Revision, CommitError> {
+        self.store.commit(Commit::together(operations)).await
     }
 
     /// The keys of a range that have a value, straight from the store.

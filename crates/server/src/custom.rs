@@ -165,7 +165,7 @@ pub(crate) async fn settle(server: &Server) {
 }
 
 /// A request of the server's own, about one object.
-fn own_request(
+pub(crate) fn own_request(
     definition: Arc<Definition>,
     (namespace, name): (Option<&str>, &str),
     subresource: Option<&str>,

@@ -16,6 +16,7 @@ mod service_accounts;
 mod webhook_client;
 mod commit;
 mod custom;
+mod api_services;
 pub mod watch_cache;
 pub mod response;
 mod metrics;
@@ -28,7 +29,7 @@ mod settings;
 pub mod clock;
 pub mod random;
 
-pub use admission::AddressRange;
+pub use admission::{AddressRange, PortRange, ServiceAddresses};
 pub use handle::{AnswerBody, ServerHandle, ServerStopped};
 pub use server::{RunningServer, StartError};
 pub use settings::{PodAccounts, Settings};

@@ -1,5 +1,6 @@
 //! OpenAPI documents made from the registry: what kubectl reads before it creates, applies,
-//! compares or explains. Made when first asked for, then kept. They hold structure, no prose.
+//! compares or explains. Made when first asked for, then kept. They hold structure, and prose about
+//! what all objects have.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -13,6 +14,7 @@ use crate::registry::{CustomKinds, Definition, Registry};
 
 mod custom;
 mod paths;
+mod prose;
 mod schemas;
 
 const JSON: &str = "application/json";

@@ -9,7 +9,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use crate::{
     access::{InFlight, ListAges, OpenWatches, RequestKind},
     admission::{Interceptors, configures},
-    bootstrap,
+    api_services, bootstrap,
     commit::{Committer, Destination, Persistence, object_key},
     custom,
     discovery::LiveDiscovery,
@@ -77,6 +77,7 @@ impl RunningServer {
         bootstrap::run(&registry, &*store, &settings, address).await?;
         let server = Arc::new(Server::load(registry, store, settings, address).await?);
         custom::start(&server).await?;
+        api_services::start(&server)?;
         server.lifecycle.advance(Phase::Serving);
         let accepting = tokio::spawn(listener::serve(listener, Arc::clone(&server)));
         Ok(Self {

@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
-use crate::{admission::AddressRange, clock::Clock, random::Random, watch_cache::CacheLimits};
+use crate::{
+    admission::{PortRange, ServiceAddresses},
+    clock::Clock,
+    random::Random,
+    watch_cache::CacheLimits,
+};
 
 /// The account of pods that name none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +16,9 @@ pub enum PodAccounts {
     None,
     /// The `default` one of their namespace, whether it exists yet or not.
     Default,
+    /// Likewise, and every account must exist: pods get its secrets for images and, unless either
+    /// says otherwise, a volume with a token of it. As kube-apiserver's plugin `ServiceAccount`.
+    Mounted,
 }
 
 /// The server's settings. The defaults suit one machine.
@@ -37,7 +45,9 @@ pub struct Settings {
     /// Watches of one client address open at one time. At the bound the answer is 429.
     pub watches_per_client_max: usize,
     /// The addresses that services get.
-    pub service_addresses: AddressRange,
+    pub service_addresses: ServiceAddresses,
+    /// The ports on nodes that services get.
+    pub node_ports: PortRange,
     /// Who issues the tokens of service accounts, as a URL.
     pub service_account_issuer: String,
     /// The account of pods that name none.
@@ -62,7 +72,8 @@ impl Default for Settings {
             requests_waiting_max: 6_400,
             watches_max: 100_000,
             watches_per_client_max: 50_000,
-            service_addresses: AddressRange::DEFAULT,
+            service_addresses: ServiceAddresses::DEFAULT,
+            node_ports: PortRange::DEFAULT,
             service_account_issuer: "https://kubernetes.default.svc".to_owned(),
             pod_accounts: PodAccounts::Default,
             cache: CacheLimits::default(),

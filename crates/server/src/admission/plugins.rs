@@ -17,6 +17,7 @@ use crate::{
     registry::Definition,
     request::ResourceRequest,
     server::Server,
+    settings::PodAccounts,
     watch_cache::{Area, Interest, KindCache},
 };
 
@@ -29,13 +30,23 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
+    /// Waits for what the object needs and the cluster is about to have.
+    pub(crate) async fn settle(self, object: &Value) -> Result<(), Status> {
+        let definition = &self.request.definition;
+        let is_pod = definition.group.is_empty() && &*definition.resource == "pods";
+        if is_pod && self.server.settings.pod_accounts == PodAccounts::Mounted {
+            return Box::pin(pods::await_account(self, object)).await;
+        }
+        Ok(())
+    }
+
     /// Changes an object that is to be written.
     pub(crate) fn complete(self, before: Option<&Value>, object: &mut Value) -> Result<(), Status> {
         let definition = &self.request.definition;
         match (&*definition.group, &*definition.resource, self.operation) {
             ("", "pods", Operation::Create) => {
                 limits::fill_pod(self, object);
-                pods::give_account(self, object);
+                pods::give_account(self, object)?;
                 pods::give_priority(self, object)?;
                 pods::give_overhead(self, object)
             }
@@ -64,7 +75,7 @@ impl Surroundings<'_> {
     }
 
     /// Refuses an object that the cluster has no room for.
-    pub(crate) fn check(self, object: &Value) -> Result<(), Status> {
+    pub(crate) fn check(self, before: Option<&Value>, object: &Value) -> Result<(), Status> {
         let definition = &self.request.definition;
         match (&*definition.group, &*definition.resource, self.operation) {
             ("", "pods", Operation::Create) => {
@@ -72,7 +83,8 @@ impl Surroundings<'_> {
                 pods::check_overhead(self, object)
             }
             ("", "persistentvolumeclaims", Operation::Create | Operation::Update) => {
-                limits::check_claim(self, object)
+                limits::check_claim(self, object)?;
+                before.map_or(Ok(()), |before| classes::check_growth(self, before, object))
             }
             ("scheduling.k8s.io", "priorityclasses", Operation::Create | Operation::Update) => {
                 pods::check_only_default(self, object)
@@ -99,6 +111,14 @@ impl Surroundings<'_> {
     fn find(self, (group, resource): (&str, &str), name: &str) -> Option<Value> {
         let (definition, cache) = self.kind(group, resource);
         let cached = cache.cached(&object_key(&definition, None, name))?;
+        Some(parse(cached.stored().value()))
+    }
+
+    /// The object of a kind with this name in the namespace of the request, if there is one.
+    fn neighbour(self, (group, resource): (&str, &str), name: &str) -> Option<Value> {
+        let (definition, cache) = self.kind(group, resource);
+        let key = object_key(&definition, self.request.namespace.as_deref(), name);
+        let cached = cache.cached(&key)?;
         Some(parse(cached.stored().value()))
     }
 
@@ -131,16 +151,29 @@ pub(crate) fn select(cache: &KindCache, area: Area) -> Vec<Value> {
         .collect()
 }
 
-/// Notes when a volume came into the phase that it is in, unless somebody else does.
+/// Notes when something came into the phase or condition that it is in, unless somebody else does.
 pub(crate) fn note_phase(
     definition: &Definition,
     before: Option<&Value>,
     object: &mut Value,
     now: Timestamp,
 ) {
+    match (&*definition.group, &*definition.resource) {
+        ("", "persistentvolumes") => note_volume_phase(before, object, now),
+        ("apiregistration.k8s.io", "apiservices") if before.is_none() => {
+            let conditions = object.pointer_mut("/status/conditions");
+            let conditions = conditions.and_then(Value::as_array_mut);
+            for condition in conditions.into_iter().flatten() {
+                condition["lastTransitionTime"] = json!(timestamp::format_seconds(now));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn note_volume_phase(before: Option<&Value>, object: &mut Value, now: Timestamp) {
     const SINCE: &str = "lastPhaseTransitionTime";
-    let is_volume = definition.group.is_empty() && &*definition.resource == "persistentvolumes";
-    if !is_volume || !object["status"].is_object() {
+    if !object["status"].is_object() {
         return;
     }
     let earlier = before.map_or(&Value::Null, |before| &before["status"]);

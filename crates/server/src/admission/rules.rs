@@ -3,8 +3,8 @@
 //! The rules themselves are in `listwatch_kinds`; here is where the write path meets them.
 
 use listwatch_api::FieldError;
-use listwatch_kinds::{Change, Rules, certificates, running};
-use listwatch_structural::Structural;
+use listwatch_kinds::{Change, Rules, certificates, cluster, running};
+use listwatch_structural::{Structural, definition::warn_change};
 use serde_json::Value;
 
 use super::{check_expressions, configures};
@@ -66,8 +66,8 @@ pub(crate) enum ChangeOf {
     EphemeralContainers,
     /// Those of what a running pod's containers get.
     Resources,
-    /// None: the path can change so little that nothing can be wrong with it.
-    Little,
+    /// Those of a namespace's own finalizers.
+    Finalizers,
 }
 
 /// What is wrong with a change beyond the metadata.
@@ -87,7 +87,7 @@ pub(crate) fn judge_change(
         (Some(_), ChangeOf::Approval) => certificates::check_approval(change),
         (Some(_), ChangeOf::EphemeralContainers) => running::check_ephemeral_containers(change),
         (Some(_), ChangeOf::Resources) => running::check_resize(change),
-        (Some(_), ChangeOf::Little) => Vec::new(),
+        (Some(_), ChangeOf::Finalizers) => cluster::check_finalizers(change.next),
         (None, what) => judge_custom_change(definition, what, change),
     }
 }
@@ -107,6 +107,17 @@ fn judge_custom_change(
 /// The schema of a custom kind.
 fn structural_of(definition: &Definition) -> Option<&Structural> {
     definition.custom.as_ref()?.structural.as_ref()
+}
+
+/// What the writer of a change should hear though it is taken.
+pub(crate) fn change_warnings(
+    definition: &Definition,
+    Change { before, next }: Change<'_>,
+) -> Vec<String> {
+    match custom::is_definition(definition) {
+        true => warn_change(next, before),
+        false => warnings(definition, next),
+    }
 }
 
 /// What the writer of an object should hear though it is taken.

@@ -5,11 +5,12 @@
 //! made them, and nothing leaks.
 
 mod claims;
+mod ranges;
 
 use std::collections::BTreeSet;
 
 use listwatch_api::{FieldError, GroupKind, Status};
-use listwatch_kinds::service::allocation::{self, Choice, NodePortWish};
+use listwatch_kinds::service::allocation::{self, AddressWish, Choice, NodePortWish};
 use listwatch_store::{Key, Operation};
 use serde_json::{Value, json};
 
@@ -20,8 +21,8 @@ use crate::{
     server::Server,
 };
 
-pub use claims::AddressRange;
 pub(crate) use claims::address_object;
+pub use ranges::{AddressRange, PortRange, ServiceAddresses};
 
 /// The kind, as messages name it.
 const SERVICE: GroupKind<'static> = GroupKind {
@@ -86,11 +87,10 @@ enum Refusal {
 
 /// Gives a service what it asks for; `before` is null for a new one.
 fn fill(pool: &Pool<'_>, before: &Value, service: &mut Value) -> Result<(), Refusal> {
-    let families = [pool.range.family()];
-    allocation::settle(service, before, &families).map_err(Refusal::Invalid)?;
+    allocation::settle(service, before, &pool.families()).map_err(Refusal::Invalid)?;
     let wish = allocation::wish(service, before);
     for wanted in &wish.addresses {
-        let address = choose_address(pool, service, &wanted.choice)?;
+        let address = choose_address(pool, service, wanted)?;
         allocation::grant_address(service, wanted, &address);
     }
     let mut chosen = BTreeSet::new();
@@ -110,17 +110,17 @@ fn fill(pool: &Pool<'_>, before: &Value, service: &mut Value) -> Result<(), Refu
 fn choose_address(
     pool: &Pool<'_>,
     service: &Value,
-    choice: &Choice<String>,
+    wanted: &AddressWish,
 ) -> Result<String, Refusal> {
-    match choice {
+    match &wanted.choice {
         Choice::This(address) => {
-            let refused = pool.refuse_address(address);
+            let refused = pool.refuse_address(wanted.family, address);
             refused.map_err(|why| {
                 Refusal::Invalid(vec![allocation::refuse_address(service, address, &why)])
             })?;
             Ok(address.clone())
         }
-        Choice::Any => pool.free_address().ok_or_else(|| {
+        Choice::Any => pool.free_address(wanted.family).ok_or_else(|| {
             let name = metadata_text(service, "name").unwrap_or_default();
             Refusal::Exhausted(format!(
                 "failed to allocate a serviceIP for Service {name:?}: range is full"

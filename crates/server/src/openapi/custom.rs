@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
 use serde_json::{Value, json};
 
-use super::{Dialect, root, schemas::reference};
+use super::{Dialect, prose, root, schemas::reference};
 use crate::{
     discovery::upper_case_sha512,
     registry::{CustomKinds, CustomVersion, Definition},
@@ -100,14 +100,12 @@ pub(super) fn describe(definition: &Definition, dialect: Dialect) -> Vec<(String
     vec![(name, described), (list, listed)]
 }
 
-/// Says what the two fields are for that every object begins with.
+/// Says what the fields are for that every object begins with.
 fn explain(described: &mut Value) {
     let explanations = [
-        (
-            "apiVersion",
-            "APIVersion defines the version of the shape that this object has.",
-        ),
-        ("kind", "Kind says what this object is."),
+        ("apiVersion", prose::API_VERSION),
+        ("kind", prose::KIND),
+        ("metadata", prose::METADATA),
     ];
     for (name, text) in explanations {
         let properties = described.get_mut("properties");

@@ -8,7 +8,7 @@ use listwatch_api::schema::{
 };
 use serde_json::{Map, Value, json};
 
-use super::Dialect;
+use super::{Dialect, prose};
 use crate::registry::{Definition, Expected};
 
 pub(super) const PATCH: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
@@ -146,7 +146,7 @@ impl Describer<'_> {
         if !object_type.fields.is_empty() {
             let fields = object_type.fields.iter();
             let properties: Map<String, Value> = fields
-                .map(|field| (field.name.to_string(), self.field(field)))
+                .map(|field| (field.name.to_string(), self.field(object_type, field)))
                 .collect();
             content["properties"] = properties.into();
         }
@@ -162,8 +162,11 @@ impl Describer<'_> {
         content
     }
 
-    fn field(&mut self, field: &Field) -> Value {
+    fn field(&mut self, object_type: &ObjectType, field: &Field) -> Value {
         let mut extensions = merging(field);
+        if let Some(text) = self.prose(object_type, field) {
+            extensions.insert("description".to_owned(), text.into());
+        }
         if let Some(default) = &field.default {
             let value = serde_json::from_str(default).unwrap_or(Value::Null);
             extensions.insert("default".to_owned(), value);
@@ -180,6 +183,27 @@ impl Describer<'_> {
             members.append(&mut extensions);
         }
         content
+    }
+
+    /// What is said of a field that objects of all kinds have.
+    fn prose(&self, object_type: &ObjectType, field: &Field) -> Option<&'static str> {
+        let is_metadata = object_type.name.strip_prefix(META) == Some(".ObjectMeta");
+        match &*field.name {
+            "apiVersion" if field.embedded.is_some() => Some(prose::API_VERSION),
+            "kind" if field.embedded.is_some() => Some(prose::KIND),
+            "metadata" => match &field.shape {
+                Shape::Object { type_id, .. } => {
+                    match self.schema.object_type(*type_id).short_name() {
+                        "ObjectMeta" => Some(prose::METADATA),
+                        "ListMeta" => Some(prose::LIST_METADATA),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            name if is_metadata => prose::of_object_metadata(name),
+            _ => None,
+        }
     }
 
     fn shape(&mut self, shape: &Shape, go_type: Option<&str>) -> Value {

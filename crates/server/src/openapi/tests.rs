@@ -183,3 +183,28 @@ fn the_second_version_holds_everything_in_one_document() {
         json!([{"group": "", "kind": "Pod", "version": "v1"}])
     );
 }
+
+#[test]
+fn what_all_objects_have_is_explained_in_both_dialects() {
+    let open_api = open_api();
+    let two = parse(open_api.everything());
+    let three = parse(open_api.version("api/v1").unwrap());
+    for types in [&two["definitions"], &three["components"]["schemas"]] {
+        let metadata = &types["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["properties"];
+        for (name, field) in metadata.as_object().unwrap() {
+            let text = field["description"].as_str();
+            assert!(text.is_some_and(|text| text.ends_with('.')), "{name}");
+        }
+        let created = metadata["creationTimestamp"]["description"].as_str();
+        assert!(
+            created
+                .unwrap()
+                .contains("CreationTimestamp is a timestamp")
+        );
+        let pod = &types["io.k8s.api.core.v1.Pod"]["properties"];
+        let described = pod["metadata"]["description"].as_str().unwrap();
+        assert!(described.contains("Standard object's metadata"));
+        assert!(pod["apiVersion"]["description"].is_string());
+        assert!(pod["kind"]["description"].is_string());
+    }
+}

@@ -52,7 +52,7 @@ impl Part {
             Self::Approval => ChangeOf::Approval,
             Self::EphemeralContainers => ChangeOf::EphemeralContainers,
             Self::Resize => ChangeOf::Resources,
-            Self::Finalize => ChangeOf::Little,
+            Self::Finalize => ChangeOf::Finalizers,
         }
     }
 

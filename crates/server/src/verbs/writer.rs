@@ -170,6 +170,7 @@ impl<'a> Writer<'a> {
         self.warnings.clear();
         if self.part == Part::Main {
             let surroundings = self.surroundings(Operation::Create);
+            surroundings.settle(&draft.object).await?;
             surroundings.complete(None, &mut draft.object)?;
         }
         let Some(mut chain) = self.chain(Operation::Create, &draft.object) else {
@@ -179,6 +180,10 @@ impl<'a> Writer<'a> {
         let mutated = chain.mutate(Some(whole), None).await?;
         draft.object = without_owners(mutated.expect("an object was given"));
         create::reset_status(self.server, self.request, &mut draft.object);
+        if self.request.definition.custom.is_some() {
+            // Others may have taken away what leaving it out means, and the status is new.
+            admission::apply_defaults(&self.request.definition, &mut draft.object);
+        }
         self.warnings.append(&mut chain.warnings);
         Ok(())
     }
@@ -191,7 +196,8 @@ impl<'a> Writer<'a> {
         create::check(self.request, &draft.object)?;
         let told = admission::warnings(definition, &draft.object);
         self.warnings.extend(told);
-        self.surroundings(Operation::Create).check(&draft.object)?;
+        let surroundings = self.surroundings(Operation::Create);
+        surroundings.check(None, &draft.object)?;
         if let Some(mut chain) = self.chain(Operation::Create, &draft.object) {
             let whole = with_owners(&draft.object, draft.managed_fields.as_ref());
             chain.validate(Some(&whole), None).await?;
@@ -274,7 +280,8 @@ impl<'a> Writer<'a> {
         let alongside = self.complete_change(&mut draft).await?;
         self.check(&draft)?;
         if draft.is_touched && self.part == Part::Main {
-            self.surroundings(Operation::Update).check(&draft.next)?;
+            let surroundings = self.surroundings(Operation::Update);
+            surroundings.check(Some(&draft.before.object), &draft.next)?;
         }
         if let Some((mut chain, old)) = asked {
             let whole = with_owners(&draft.next, draft.managed_fields.as_ref());
@@ -414,7 +421,8 @@ impl<'a> Writer<'a> {
                 self.part.rules(),
                 change,
             ));
-            self.warnings.extend(admission::warnings(definition, next));
+            let told = admission::change_warnings(definition, change);
+            self.warnings.extend(told);
         }
         if errors.is_empty() {
             return Ok(());

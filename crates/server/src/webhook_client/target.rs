@@ -86,7 +86,7 @@ impl Target {
                 name,
                 port,
             } => {
-                let address = resolve_service(server, namespace, name)?;
+                let address = resolve_service(server, namespace, (name, *port))?;
                 Ok((address, *port))
             }
         }
@@ -152,7 +152,11 @@ fn read_service(service: &Value) -> Result<(Place, String), String> {
 }
 
 /// The address of a service, or the host for which it stands.
-fn resolve_service(server: &Server, namespace: &str, name: &str) -> Result<String, String> {
+fn resolve_service(
+    server: &Server,
+    namespace: &str,
+    (name, port): (&str, u16),
+) -> Result<String, String> {
     let missing = || format!("service {name:?} not found");
     let definition = server.registry.find("", "v1", "services");
     let definition = definition.expect("services are built in");
@@ -160,12 +164,21 @@ fn resolve_service(server: &Server, namespace: &str, name: &str) -> Result<Strin
     let key = object_key(&definition, Some(namespace), name);
     let cached = cache.cached(&key).ok_or_else(missing)?;
     let service: Value = crate::commit::parse(cached.stored().value());
-    let spec = &service["spec"];
-    let text = |member: &str| spec[member].as_str().filter(|text| !text.is_empty());
-    match (text("externalName"), text("clusterIP")) {
-        (Some(host), _) => Ok(host.to_owned()),
-        (None, Some(address)) if address != "None" => Ok(address.to_owned()),
-        _ => Err(format!("service {name:?} has no address")),
+    address_of(&service["spec"], (name, port))
+}
+
+fn address_of(spec: &Value, (name, port): (&str, u16)) -> Result<String, String> {
+    let text = |member: &str| spec[member].as_str().unwrap_or_default().to_owned();
+    if spec["type"] == "ExternalName" {
+        return Ok(text("externalName"));
+    }
+    if spec["clusterIP"] == "None" {
+        return Err("cannot route to service with ClusterIP \"None\"".to_owned());
+    }
+    let mut ports = spec["ports"].as_array().into_iter().flatten();
+    match ports.any(|known| known["port"] == port) {
+        true => Ok(text("clusterIP")),
+        false => Err(format!("no service port {port} found for service {name:?}")),
     }
 }
 
@@ -200,5 +213,24 @@ mod tests {
         );
         assert!(Target::read(&json!({})).is_err());
         assert!(Target::read(&json!({"url": "https://a", "caBundle": "?"})).is_err());
+    }
+
+    #[test]
+    fn a_service_is_reached_at_its_address_if_it_has_the_port() {
+        let ports = json!([{"port": 443}]);
+        let reached = |spec: Value, port| address_of(&spec, ("s", port));
+        let usual = json!({"type": "ClusterIP", "clusterIP": "10.0.0.7", "ports": ports});
+        assert_eq!(reached(usual.clone(), 443).unwrap(), "10.0.0.7");
+        assert_eq!(
+            reached(usual, 8443).unwrap_err(),
+            "no service port 8443 found for service \"s\""
+        );
+        let headless = json!({"type": "ClusterIP", "clusterIP": "None", "ports": ports});
+        assert_eq!(
+            reached(headless, 443).unwrap_err(),
+            "cannot route to service with ClusterIP \"None\""
+        );
+        let external = json!({"type": "ExternalName", "externalName": "x.com"});
+        assert_eq!(reached(external, 8443).unwrap(), "x.com");
     }
 }

@@ -7,7 +7,7 @@ use listwatch_store::MemoryStore;
 use serde_json::{Value, json};
 
 use crate::{
-    client::MERGE_PATCH,
+    client::{Answer, MERGE_PATCH},
     running::{TestServer, start_on, start_server},
 };
 
@@ -415,4 +415,40 @@ async fn a_thousand_kinds_come_in_seconds_and_are_found_again() {
             .ends_with("ex.com")
     });
     assert_eq!(custom.count(), 50);
+}
+
+#[tokio::test]
+async fn a_change_of_a_definition_warns_only_of_what_is_new() {
+    let server = start_server().await;
+    let mut made = definition("foos", "Foo");
+    let formatted = |names: &[&str]| {
+        let field = |name: &&str| {
+            (
+                (*name).to_owned(),
+                json!({"type": "string", "format": name}),
+            )
+        };
+        let fields: serde_json::Map<_, _> = names.iter().map(field).collect();
+        json!({"openAPIV3Schema": {"type": "object", "properties": fields}})
+    };
+    made["spec"]["versions"][0]["schema"] = formatted(&["odd"]);
+    let created = server.post(DEFINITIONS, &made).await;
+    assert_eq!(
+        warnings(&created),
+        ["299 - \"unrecognized format \\\"odd\\\"\""]
+    );
+    let mut versions = made["spec"]["versions"].clone();
+    versions[0]["schema"] = formatted(&["odd", "strange"]);
+    let path = format!("{DEFINITIONS}/foos.ex.com");
+    let patch = json!({"spec": {"versions": versions}});
+    let changed = server.merge(&path, &patch).await;
+    assert_eq!(
+        warnings(&changed),
+        ["299 - \"unrecognized format \\\"strange\\\"\""]
+    );
+}
+
+fn warnings(answer: &Answer) -> Vec<String> {
+    let told = answer.headers.get_all("warning").iter();
+    told.map(|one| one.to_str().unwrap().to_owned()).collect()
 }

@@ -37,6 +37,7 @@ mod quotas;
 mod losing_the_store;
 mod bad_input;
 mod custom_kinds;
+mod api_services;
 mod golden;
 mod protobuf;
 mod cbor;

@@ -1,8 +1,9 @@
 //! The cluster's other objects shape what is written: limits, classes, priorities, protection.
 
+use listwatch_server::{PodAccounts, Settings};
 use serde_json::{Value, json};
 
-use crate::running::{TestServer, start_server};
+use crate::running::{TestServer, start_server, start_with};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const LIMITS: &str = "/api/v1/namespaces/default/limitranges";
@@ -138,4 +139,138 @@ async fn a_pod_that_is_put_as_it_was_stated_stays_as_it_is() {
     let put = server.put(&format!("{PODS}/p"), &stated).await.ok();
     assert_eq!(put["spec"]["tolerations"], made["spec"]["tolerations"]);
     assert_eq!(put["spec"]["priority"], made["spec"]["priority"]);
+}
+
+const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
+
+async fn with_accounts() -> TestServer {
+    start_with(Settings {
+        pod_accounts: PodAccounts::Mounted,
+        ..Settings::default()
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_pod_gets_the_token_and_the_secrets_of_its_account() {
+    let server = with_accounts().await;
+    let account = json!({
+        "metadata": {"name": "robot"}, "imagePullSecrets": [{"name": "registry"}],
+    });
+    server.post(ACCOUNTS, &account).await.created();
+    let named = json!({"serviceAccountName": "robot"});
+    let made = server.post(PODS, &pod("p", named.clone())).await.created();
+    let volume = &made["spec"]["volumes"][0];
+    let name = volume["name"].as_str().unwrap();
+    assert!(
+        name.starts_with("kube-api-access-") && name.len() == 21,
+        "{name}"
+    );
+    let sources = volume["projected"]["sources"].as_array().unwrap();
+    let token = json!({"expirationSeconds": 3_607, "path": "token"});
+    assert_eq!(sources[0]["serviceAccountToken"], token);
+    assert_eq!(sources[1]["configMap"]["name"], "kube-root-ca.crt");
+    let mount = &made["spec"]["containers"][0]["volumeMounts"][0];
+    let path = "/var/run/secrets/kubernetes.io/serviceaccount";
+    assert_eq!(
+        *mount,
+        json!({"mountPath": path, "name": name, "readOnly": true})
+    );
+    assert_eq!(
+        made["spec"]["imagePullSecrets"],
+        json!([{"name": "registry"}])
+    );
+    let mut without = named.clone();
+    without["automountServiceAccountToken"] = json!(false);
+    let made = server.post(PODS, &pod("q", without)).await.created();
+    assert_eq!(made["spec"]["volumes"], Value::Null);
+    let silent = json!({"automountServiceAccountToken": false});
+    server
+        .merge(&format!("{ACCOUNTS}/robot"), &silent)
+        .await
+        .ok();
+    server.has_settled().await;
+    let made = server.post(PODS, &pod("r", named)).await.created();
+    assert_eq!(made["spec"]["volumes"], Value::Null);
+}
+
+#[tokio::test]
+async fn an_account_that_does_not_exist_is_refused() {
+    let server = with_accounts().await;
+    let named = json!({"serviceAccountName": "nobody"});
+    server.post(PODS, &pod("p", named)).await.says(
+        403,
+        "pods \"p\" is forbidden: error looking up service account default/nobody: serviceaccount \
+         \"nobody\" not found",
+    );
+}
+
+#[tokio::test]
+async fn a_pod_waits_for_the_default_account_of_its_namespace() {
+    let server = with_accounts().await;
+    let default = json!({"metadata": {"name": "default"}});
+    let (object, create) = (pod("p", json!({})), async {
+        tokio::task::yield_now().await;
+        server.post(ACCOUNTS, &default).await.created()
+    });
+    let (made, _) = tokio::join!(server.post(PODS, &object), create);
+    assert_eq!(made.created()["spec"]["serviceAccountName"], "default");
+}
+
+#[tokio::test]
+async fn a_claim_grows_only_if_its_class_says_so() {
+    let server = start_server().await;
+    let class = |name: &str, growing: bool| {
+        json!({
+            "metadata": {"name": name}, "provisioner": "p", "allowVolumeExpansion": growing,
+        })
+    };
+    let classes = "/apis/storage.k8s.io/v1/storageclasses";
+    server.post(classes, &class("fixed", false)).await.created();
+    server
+        .post(classes, &class("growing", true))
+        .await
+        .created();
+    for name in ["fixed", "growing"] {
+        let claim = json!({
+            "metadata": {"name": name},
+            "spec": {
+                "storageClassName": name, "accessModes": ["ReadWriteOnce"],
+                "volumeName": "v", "resources": {"requests": {"storage": "1Gi"}},
+            },
+        });
+        server.post(CLAIMS, &claim).await.created();
+    }
+    let bound = json!({"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}});
+    let larger = json!({"spec": {"resources": {"requests": {"storage": "2Gi"}}}});
+    for name in ["fixed", "growing"] {
+        let status = format!("{CLAIMS}/{name}/status");
+        server.merge(&status, &bound).await.ok();
+    }
+    server.merge(&format!("{CLAIMS}/fixed"), &larger).await.says(
+        403,
+        "persistentvolumeclaims \"fixed\" is forbidden: only dynamically provisioned pvc can be \
+         resized and the storageclass that provisions the pvc must support resize",
+    );
+    let grown = server
+        .merge(&format!("{CLAIMS}/growing"), &larger)
+        .await
+        .ok();
+    assert_eq!(grown["spec"]["resources"]["requests"]["storage"], "2Gi");
+}
+
+#[tokio::test]
+async fn a_namespace_takes_only_finalizers_with_proper_names() {
+    let server = start_server().await;
+    let mut namespace = server.get("/api/v1/namespaces/default").await.ok();
+    namespace["spec"]["finalizers"] = json!(["kubernetes", "mine"]);
+    let path = "/api/v1/namespaces/default/finalize";
+    server.put(path, &namespace).await.says(
+        422,
+        "Namespace \"default\" is invalid: spec.finalizers[1]: Invalid value: \"mine\": name is \
+         neither a standard finalizer name nor is it fully qualified",
+    );
+    namespace["spec"]["finalizers"] = json!(["kubernetes", "ex.com/mine"]);
+    let finalized = server.put(path, &namespace).await.ok();
+    assert_eq!(finalized["spec"]["finalizers"][1], "ex.com/mine");
 }

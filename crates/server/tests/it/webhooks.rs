@@ -256,3 +256,58 @@ async fn a_webhook_is_told_that_nothing_will_be_written() {
     assert_eq!(asked["dryRun"], true);
     assert_eq!(asked["options"]["dryRun"], json!(["All"]));
 }
+
+#[tokio::test]
+async fn a_new_custom_object_has_the_defaults_of_its_status_though_others_are_asked() {
+    let server = start_server().await;
+    let hook = HookServer::start(allow).await;
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "status": {
+                "type": "object", "default": {"phase": "New"},
+                "properties": {"phase": {"type": "string"}},
+            },
+        },
+    });
+    let definition = json!({
+        "metadata": {"name": "foos.ex.com"},
+        "spec": {
+            "group": "ex.com", "scope": "Namespaced",
+            "names": {"plural": "foos", "kind": "Foo"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema}, "subresources": {"status": {}},
+            }],
+        },
+    });
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    server.post(definitions, &definition).await.created();
+    let mut asked = webhook("asked.example.com", &hook);
+    asked["rules"][0]["apiGroups"] = json!(["ex.com"]);
+    asked["rules"][0]["resources"] = json!(["*"]);
+    configure(&server, MUTATING, "m", &[asked]).await;
+    let foo = json!({
+        "apiVersion": "ex.com/v1", "kind": "Foo", "metadata": {"name": "a"},
+        "status": {"phase": "Claimed"},
+    });
+    let foos = "/apis/ex.com/v1/namespaces/default/foos";
+    let made = server.post(foos, &foo).await.created();
+    assert_eq!(made["status"], json!({"phase": "New"}));
+    assert_eq!(hook.asked().len(), 1);
+    let stored = server.get(&format!("{foos}/a")).await.ok();
+    assert_eq!(stored["status"], json!({"phase": "New"}));
+}
+
+#[tokio::test]
+async fn who_asks_only_about_connections_is_never_asked() {
+    let server = start_server().await;
+    let hook = HookServer::start(|_| json!({"allowed": false})).await;
+    let mut connections = webhook("connect.example.com", &hook);
+    connections["rules"][0]["operations"] = json!(["CONNECT"]);
+    connections["rules"][0]["resources"] = json!(["*/*"]);
+    configure(&server, VALIDATING, "v", &[connections.clone()]).await;
+    configure(&server, MUTATING, "m", &[connections]).await;
+    server.post(CONFIG_MAPS, &config_map("a")).await.created();
+    assert!(hook.asked().is_empty());
+}

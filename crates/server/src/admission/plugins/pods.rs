@@ -4,7 +4,11 @@ use listwatch_api::Status;
 use serde_json::{Value, json};
 
 use super::Surroundings;
-use crate::{commit::metadata_text, settings::PodAccounts};
+use crate::commit::metadata_text;
+
+mod accounts;
+
+pub(super) use accounts::{await_account, give_account};
 
 /// Classes that every cluster has, with their values.
 const SYSTEM_CLASSES: [(&str, i64); 2] = [
@@ -14,25 +18,6 @@ const SYSTEM_CLASSES: [(&str, i64); 2] = [
 
 const USUAL_PREEMPTION: &str = "PreemptLowerPriority";
 const CLASSES: (&str, &str) = ("scheduling.k8s.io", "priorityclasses");
-
-/// A pod that names no account runs as the default one of its namespace.
-pub(super) fn give_account(surroundings: Surroundings<'_>, pod: &mut Value) {
-    let is_named =
-        |spec: &Value, member: &str| spec[member].as_str().is_some_and(|name| !name.is_empty());
-    let is_mirror = pod_is_mirror(&pod["metadata"]);
-    let spec = &mut pod["spec"];
-    let unnamed = !is_named(spec, "serviceAccountName") && !is_mirror;
-    if unnamed && surroundings.server.settings.pod_accounts == PodAccounts::Default {
-        spec["serviceAccountName"] = json!("default");
-        spec["serviceAccount"] = json!("default");
-    }
-}
-
-fn pod_is_mirror(metadata: &Value) -> bool {
-    metadata["annotations"]
-        .get("kubernetes.io/config.mirror")
-        .is_some()
-}
 
 /// The priority that a class gives; without a class, that of the default one, if there is any.
 pub(super) fn give_priority(surroundings: Surroundings<'_>, pod: &mut Value) -> Result<(), Status> {
