@@ -1,6 +1,7 @@
 //! What expressions compute with. Data given to an expression stays where it is; values point into
 //! it.
 
+mod built;
 mod collections;
 mod compare;
 mod json;

@@ -6,11 +6,7 @@
 
 mod priorities;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use listwatch_api::{object::to_canonical, timestamp, write_options::DeleteOptions};
 use listwatch_store::{CommitError, Condition, Operation, Revision, Write};
@@ -20,10 +16,10 @@ use self::priorities::Priority;
 use crate::{
     commit::{object_key, parse, stamp_new},
     custom::own_request,
-    lifecycle::DrainSignal,
     registry::{Definition, Registry},
     server::{Server, StartError},
     settings::Settings,
+    upkeep::{self, Upkeep},
     verbs,
     watch_cache::{Area, CachedObject, Interest, KindCache, Snapshot},
 };
@@ -33,10 +29,6 @@ const RESOURCE: &str = "apiservices";
 /// The label of those that nobody needs to write by hand.
 const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 
-/// Bytes of news that are taken at a time; the objects are looked up anyway.
-const NEWS_BYTES_MAX: usize = 64 * 1024;
-/// How long after a failure it is tried again.
-const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// Objects that are written in one commit; etcd takes no more than 128 by default.
 const COMMIT_OBJECTS_MAX: usize = 64;
 
@@ -116,16 +108,11 @@ pub(crate) fn built_in(registry: &Registry, settings: &Settings) -> Vec<Value> {
 /// Keeps the APIServices as they should be until the server goes.
 pub(crate) fn start(server: &Arc<Server>) -> Result<(), StartError> {
     let definition = definition(&server.registry);
-    let objects = server.cache(&definition);
-    let objects = objects.map_err(|status| StartError::Store(status.message))?;
-    let follower = Follower {
+    upkeep::start(server, &Arc::clone(&definition), |objects| ApiServices {
         definition,
         objects,
         known: BTreeMap::new(),
-    };
-    let drain = server.lifecycle.drain_signal();
-    tokio::spawn(follower.run(Arc::downgrade(server), drain));
-    Ok(())
+    })
 }
 
 /// The kind of the APIServices.
@@ -173,54 +160,16 @@ fn add(
         });
 }
 
-struct Follower {
+struct ApiServices {
     definition: Arc<Definition>,
     objects: KindCache,
     known: BTreeMap<Box<str>, (Revision, Keeper)>,
 }
 
-/// Why something is to be tried again.
-struct Failed(String);
+impl Upkeep for ApiServices {
+    const WHAT: &'static str = "APIServices";
 
-impl Follower {
-    async fn run(mut self, server: Weak<Server>, mut drain: DrainSignal) {
-        let everything = Interest::everything_in(Area::Everywhere);
-        let Some(mut served) = server.upgrade().map(|server| server.custom.served()) else {
-            return;
-        };
-        let mut watcher = self
-            .objects
-            .watch(&everything, self.objects.latest().revision());
-        loop {
-            let Some(present) = server.upgrade() else {
-                return;
-            };
-            let done = self.reconcile(&present).await;
-            // The server is not held while there is nothing to do, so that it can go.
-            drop(present);
-            if let Err(Failed(why)) = done {
-                tracing::warn!("APIServices are not as they should be yet: {why}");
-                tokio::select! {
-                    () = drain.draining() => return,
-                    () = tokio::time::sleep(RETRY_PAUSE) => continue,
-                }
-            }
-            tokio::select! {
-                biased;
-                () = drain.draining() => return,
-                changed = served.changed() => if changed.is_err() {
-                    return;
-                },
-                news = watcher.next(NEWS_BYTES_MAX) => if news.is_err() {
-                    // What was missed is found by looking.
-                    let present = self.objects.latest().revision();
-                    watcher = self.objects.watch(&everything, present);
-                },
-            }
-        }
-    }
-
-    async fn reconcile(&mut self, server: &Server) -> Result<(), Failed> {
+    async fn mend(&mut self, server: &Server) -> Result<(), String> {
         let snapshot = self.objects.latest();
         let wanted = versions(&server.registry);
         let everything = Interest::everything_in(Area::Everywhere);
@@ -245,7 +194,9 @@ impl Follower {
         }
         Ok(())
     }
+}
 
+impl ApiServices {
     fn missing(
         &self,
         server: &Server,
@@ -300,56 +251,55 @@ impl Follower {
     }
 
     /// Writes what nobody else has written meanwhile; whoever did is looked at when it is known.
-    async fn write(&self, server: &Server, operations: Vec<Operation>) -> Result<(), Failed> {
+    async fn write(&self, server: &Server, operations: Vec<Operation>) -> Result<(), String> {
         for operations in operations.chunks(COMMIT_OBJECTS_MAX) {
             let mut operations = operations.to_vec();
             while !operations.is_empty() {
                 match server.committer.commit(operations.clone()).await {
                     Ok(revision) => {
                         let seen = self.objects.at_least(revision).await;
-                        seen.map_err(|error| Failed(error.to_string()))?;
+                        seen.map_err(|error| error.to_string())?;
                         break;
                     }
                     Err(CommitError::Conflict { key, .. }) => {
                         operations.retain(|operation| operation.key != key);
                     }
-                    Err(error) => return Err(Failed(error.to_string())),
+                    Err(error) => return Err(error.to_string()),
                 }
             }
         }
         Ok(())
     }
 
-    async fn remove(&self, server: &Server, name: &str) -> Result<(), Failed> {
+    async fn remove(&self, server: &Server, name: &str) -> Result<(), String> {
         let request = own_request(Arc::clone(&self.definition), (None, name), None);
         let options = DeleteOptions::default();
         match verbs::remove(server, &request, name, &options).await {
-            Err(status) if status.code != Some(404) => Err(Failed(status.message)),
+            Err(status) if status.code != Some(404) => Err(status.message),
             _ => Ok(()),
         }
     }
 }
 
-/// Says whether what an APIService stands for is to be had here.
+/// Says whether what an APIService stands for is to be had here. What another server on the same
+/// store has found out about a service stays.
 fn tell_availability(service: &mut Value, now: &str) {
-    let (status, reason, message) = match &service["spec"]["service"] {
-        Value::Null => ("True", "Local", "Local APIServices are always available"),
-        _ => (
+    let is_local = service["spec"]["service"].is_null();
+    let conditions = service["status"]["conditions"].as_array();
+    let conditions = conditions.map_or(&[][..], Vec::as_slice);
+    let is_told = |condition: &&Value| condition["type"] == "Available";
+    let known = conditions.iter().find(is_told);
+    if known.is_some_and(|known| (known["reason"] == "Local") == is_local) {
+        return;
+    }
+    let (status, reason, message) = match is_local {
+        true => ("True", "Local", "Local APIServices are always available"),
+        false => (
             "False",
             "NotAggregated",
             "requests are not passed on to other servers",
         ),
     };
-    let conditions = &service["status"]["conditions"];
-    let conditions = conditions.as_array().map_or(&[][..], Vec::as_slice);
-    let told = |condition: &&Value| condition["type"] == "Available";
-    let known = conditions.iter().find(told);
-    let is_told = known.is_some_and(|known| {
-        known["status"] == status && known["reason"] == reason && known["message"] == message
-    });
-    if is_told {
-        return;
-    }
     let since = known.filter(|known| known["status"] == status);
     let since = since.map_or(json!(now), |known| known["lastTransitionTime"].clone());
     let condition = json!({
@@ -359,7 +309,7 @@ fn tell_availability(service: &mut Value, now: &str) {
         "reason": reason,
         "message": message,
     });
-    let others = conditions.iter().filter(|condition| !told(condition));
+    let others = conditions.iter().filter(|condition| !is_told(condition));
     let conditions: Vec<Value> = others.cloned().chain([condition]).collect();
     service["status"] = json!({"conditions": conditions});
 }

@@ -18,6 +18,7 @@ use crate::{
     listener,
     metrics::{KindLabels, Metrics},
     openapi::OpenApi,
+    policy_status,
     registry::{Definition, Lifetime, Persistence as Kept, Registry, ValueReader, Verb},
     request::ResourceRequest,
     response::KeptMessages,
@@ -78,6 +79,7 @@ impl RunningServer {
         let server = Arc::new(Server::load(registry, store, settings, address).await?);
         custom::start(&server).await?;
         api_services::start(&server)?;
+        policy_status::start(&server)?;
         server.lifecycle.advance(Phase::Serving);
         let accepting = tokio::spawn(listener::serve(listener, Arc::clone(&server)));
         Ok(Self {

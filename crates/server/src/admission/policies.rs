@@ -3,6 +3,7 @@
 mod checks;
 mod mutations;
 mod params;
+mod type_checking;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use super::{
 
 pub(crate) use checks::check_expressions;
 pub(super) use params::{ParamKind, collect};
+pub(crate) use type_checking::expression_warnings;
 
 /// Bytes of a message that an expression may make.
 const MESSAGE_BYTES_MAX: usize = 5 * 1024;

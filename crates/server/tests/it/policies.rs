@@ -265,3 +265,59 @@ async fn conditions_of_a_webhook_spare_it_questions() {
     write(&server, "spared", json!({})).await.created();
     assert_eq!(write(&server, "asked", json!({})).await.code, 500);
 }
+
+#[tokio::test]
+async fn the_status_of_a_policy_tells_where_its_expressions_do_not_fit() {
+    let server = start_server().await;
+    let rules = json!([{
+        "operations": ["CREATE"], "apiGroups": ["apps"], "apiVersions": ["v1"],
+        "resources": ["deployments"],
+    }]);
+    let spec = json!({
+        "matchConstraints": {"resourceRules": rules},
+        "validations": [
+            {"expression": "object.spec.replicas > 1"},
+            {"expression": "object.spec.replicas > '1'"},
+        ],
+    });
+    create(&server, "validatingadmissionpolicies", "p", spec)
+        .await
+        .created();
+    let path = format!("{ADMISSION}/validatingadmissionpolicies");
+    let mut events = server.watch(&format!("{path}?watch=1")).await;
+    let mut told = events.next().await.object;
+    while told["status"]["observedGeneration"] != 1 {
+        told = events.next().await.object;
+    }
+    let warnings = told["status"]["typeChecking"]["expressionWarnings"].as_array();
+    let warnings = warnings.unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(warnings[0]["fieldRef"], "spec.validations[1].expression");
+    let warning = warnings[0]["warning"].as_str().unwrap();
+    let expected = "apps/v1, Kind=Deployment: ERROR: <input>:1:22: found no matching overload";
+    assert!(warning.starts_with(expected), "{warning}");
+    let mended = json!({"spec": {"validations": [{"expression": "object.spec.paused == true"}]}});
+    server.merge(&format!("{path}/p"), &mended).await.ok();
+    while told["status"]["observedGeneration"] != 2 {
+        told = events.next().await.object;
+    }
+    assert_eq!(told["status"]["typeChecking"], json!({}));
+}
+
+#[tokio::test]
+async fn an_object_that_is_not_named_after_its_field_is_refused() {
+    let server = start_server().await;
+    let expression = "Object{metadata: Object.metadata2{labels: {'a': 'b'}}}";
+    let stated = json!({"expression": expression});
+    change_by(
+        &server,
+        json!({"patchType": "ApplyConfiguration", "applyConfiguration": stated}),
+    )
+    .await;
+    write(&server, "a", json!({})).await.says(
+        403,
+        "policy 'm' with binding 'b' denied request: type mismatch: unexpected type name \
+         \"Object.metadata2\", expected \"Object.metadata\", which matches field name path from \
+         root Object type",
+    );
+}

@@ -35,6 +35,7 @@ impl Mutation {
         match self {
             Self::Apply(expression) => {
                 let said = expression.evaluate(scene)?;
+                refuse_misnamed(&said)?;
                 let mut stated = said
                     .to_json()
                     .map_err(|error| format!("type mismatch: {error}"))?;
@@ -59,6 +60,15 @@ impl Mutation {
     }
 }
 
+/// Refuses objects that are not named after the fields that hold them.
+fn refuse_misnamed(said: &CelValue<'_>) -> Result<(), String> {
+    let found = said.misnamed_objects();
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(format!("type mismatch: {}", found.join("\n"))),
+    }
+}
+
 fn steps(said: CelValue<'_>) -> Result<Value, String> {
     let CelValue::List(list) = said else {
         let why = "type mismatch: JSONPatchType.expression should evaluate to array";
@@ -67,6 +77,11 @@ fn steps(said: CelValue<'_>) -> Result<Value, String> {
     let mut steps = Vec::new();
     for step in list.iter() {
         let step = step.map_err(|error| error.to_string())?;
+        if let CelValue::Object(patch) = &step
+            && let Some(value) = patch.fields.get("value")
+        {
+            refuse_misnamed(value)?;
+        }
         let step = step
             .to_json()
             .map_err(|error| format!("type mismatch: {error}"))?;
