@@ -127,9 +127,10 @@ pub(crate) struct Arguments {
     /// Controllers to run in this process: names, -names, and * for those that run by default:
     /// namespace (empties deleted namespaces), garbage-collector (deletes what has no owner left),
     /// serviceaccount (gives namespaces their default account), root-ca (and the cluster's root
-    /// certificate), storage-protection (lets unused volumes and claims go). `*,-root-ca` leaves
-    /// one out, an empty list all. By choice also deployment, replicaset, statefulset, daemonset
-    /// and job. Of several servers on one etcd one runs them
+    /// certificate), storage-protection (lets unused volumes and claims go), disruption (says how
+    /// many pods of a budget may go). `*,-root-ca` leaves one out, an empty list all. By choice
+    /// also deployment, replicaset, replicationcontroller, statefulset, daemonset, job, endpoint
+    /// and endpointslice. Of several servers on one etcd one runs them
     #[arg(
         long,
         value_name = "NAME,NAME,...",
@@ -139,7 +140,7 @@ pub(crate) struct Arguments {
     controllers: Choice,
 
     /// Pretend that there are so many nodes: pods are placed on them, start, become ready and end,
-    /// though nothing is run. Also runs all controllers that make pods
+    /// though nothing is run. Also runs all controllers that have to do with pods
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     #[arg(value_parser = value_parser!(u32).range(..=1000))]
     simulate_nodes: u32,

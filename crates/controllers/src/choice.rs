@@ -17,16 +17,24 @@ pub enum Name {
     RootCa,
     /// Lets volumes and claims go that nobody uses.
     StorageProtection,
+    /// Says how many pods may go.
+    Disruption,
     /// Replaces the pods of deployments by those of the newest template.
     Deployment,
     /// Keeps as many pods as replica sets ask for.
     ReplicaSet,
+    /// Keeps as many pods as replication controllers ask for.
+    ReplicationController,
     /// Keeps the numbered pods of stateful sets.
     StatefulSet,
     /// Keeps a pod of each daemon set on every node.
     DaemonSet,
     /// Runs pods until jobs are done.
     Job,
+    /// Writes down where services lead, as Endpoints.
+    Endpoint,
+    /// Writes down where services lead, as EndpointSlices.
+    EndpointSlice,
 }
 
 /// The controllers that run.
@@ -47,26 +55,33 @@ pub struct UnknownController {
 
 impl Name {
     /// All that there are.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
         Self::RootCa,
         Self::StorageProtection,
+        Self::Disruption,
         Self::Deployment,
         Self::ReplicaSet,
+        Self::ReplicationController,
         Self::StatefulSet,
         Self::DaemonSet,
         Self::Job,
+        Self::Endpoint,
+        Self::EndpointSlice,
     ];
 
-    /// Those that make pods.
-    pub const WORKLOADS: [Self; 5] = [
+    /// Those that make pods, and those that say how they are reached.
+    pub const WORKLOADS: [Self; 8] = [
         Self::Deployment,
         Self::ReplicaSet,
+        Self::ReplicationController,
         Self::StatefulSet,
         Self::DaemonSet,
         Self::Job,
+        Self::Endpoint,
+        Self::EndpointSlice,
     ];
 
     /// What users call it.
@@ -77,11 +92,15 @@ impl Name {
             Self::ServiceAccount => "serviceaccount",
             Self::RootCa => "root-ca",
             Self::StorageProtection => "storage-protection",
+            Self::Disruption => "disruption",
             Self::Deployment => "deployment",
             Self::ReplicaSet => "replicaset",
+            Self::ReplicationController => "replicationcontroller",
             Self::StatefulSet => "statefulset",
             Self::DaemonSet => "daemonset",
             Self::Job => "job",
+            Self::Endpoint => "endpoint",
+            Self::EndpointSlice => "endpointslice",
         }
     }
 
@@ -130,7 +149,7 @@ impl Choice {
         self
     }
 
-    /// The same and all that make pods.
+    /// The same and all that have to do with pods.
     #[must_use]
     pub fn with_workloads(mut self) -> Self {
         self.chosen.extend(Name::WORKLOADS);
@@ -194,10 +213,11 @@ mod tests {
             "serviceaccount",
             "root-ca",
             "storage-protection",
+            "disruption",
         ];
         assert_eq!(names("*"), default);
         assert_eq!(
-            names("*,-namespace, -root-ca, -storage-protection"),
+            names("*,-namespace, -root-ca, -storage-protection,-disruption"),
             default[1..3]
         );
         assert_eq!(names("garbage-collector"), ["garbage-collector"]);

@@ -15,11 +15,13 @@ use tokio::{
 
 use crate::{
     choice::{Choice, Name},
+    disruption,
     garbage_collector::{self, GarbageCollector},
     inventory::Inventory,
     namespace::{self, NamespaceController},
     namespace_contents::{self, Provided},
     objects::Objects,
+    services::Services,
     simulated_nodes::SimulatedNodes,
     storage_protection::{self, Protected},
     workloads::Workloads,
@@ -195,14 +197,15 @@ impl Team {
         }
         if self.settings.choice.includes(Name::StorageProtection) {
             for protected in Protected::ALL {
-                let (server, client) = (self.server.clone(), self.client.clone());
-                tasks.spawn(storage_protection::run(
-                    server,
-                    client,
-                    protected,
-                    stop.clone(),
-                ));
+                let objects = Objects::new(self.client.clone());
+                let server = self.server.clone();
+                let run = storage_protection::run(server, objects, protected, stop.clone());
+                tasks.spawn(run);
             }
+        }
+        if self.settings.choice.includes(Name::Disruption) {
+            let tools = (self.client.clone(), self.settings.clock.clone());
+            tasks.spawn(disruption::run(self.server.clone(), tools, stop.clone()));
         }
         self.spawn_workloads(&stop, &mut tasks);
         while let Some(ended) = tasks.join_next().await {
@@ -229,6 +232,9 @@ impl Team {
             return;
         };
         workloads.spawn(choice, stop, tasks);
+        if let Some(services) = Services::new(&self.server, Arc::clone(&workloads)) {
+            services.spawn(choice, stop, tasks);
+        }
         if *simulated_nodes > 0 {
             SimulatedNodes::new(workloads, *simulated_nodes).spawn(stop, tasks);
         }

@@ -78,11 +78,9 @@ impl Attention {
 
     /// What queues the objects that a change concerns.
     pub(crate) fn observer(self: &Arc<Self>, inventory: &Weak<Inventory>) -> Observer {
-        let (attention, inventory) = (Arc::clone(self), inventory.clone());
-        Box::new(move |collection, notification| {
-            if let Some(inventory) = inventory.upgrade() {
-                attention.observe(&inventory, collection, notification);
-            }
+        let attention = Arc::clone(self);
+        Inventory::observer(inventory, move |inventory, collection, notification| {
+            attention.observe(inventory, collection, notification);
         })
     }
 

@@ -80,6 +80,19 @@ impl Inventory {
         })
     }
 
+    /// An observer that looks into an inventory, for as long as there is one.
+    pub(crate) fn observer(
+        inventory: &Weak<Self>,
+        observe: impl Fn(&Self, &Collection, &Notification<Facts>) + Send + Sync + 'static,
+    ) -> Observer {
+        let inventory = inventory.clone();
+        Box::new(move |collection, notification| {
+            if let Some(inventory) = inventory.upgrade() {
+                observe(&inventory, collection, notification);
+            }
+        })
+    }
+
     /// Follows the kinds until told to stop. Then nothing of it runs.
     pub(crate) async fn run(self: Arc<Self>, mut stop: Stop) {
         let mut served = self.server.definitions_served();

@@ -8,6 +8,9 @@
 mod choice;
 mod controllers;
 mod objects;
+mod moment;
+mod selection;
+mod share;
 mod inventory;
 mod worker;
 mod namespace;
@@ -15,7 +18,9 @@ mod garbage_collector;
 mod cluster_authority;
 mod namespace_contents;
 mod storage_protection;
+mod disruption;
 mod workloads;
+mod services;
 mod simulated_nodes;
 
 pub use choice::{Choice, Name, UnknownController};

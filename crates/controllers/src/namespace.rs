@@ -15,7 +15,7 @@ use listwatch::{Next, Notification, Object, ObjectKey, WorkQueue, wall_clock::Wa
 use crate::{
     controllers::Stop,
     inventory::{Collection, Facts, Inventory, Life, Observer},
-    objects::Objects,
+    objects::{Objects, unless_gone},
     worker,
 };
 use content::Content;
@@ -52,11 +52,9 @@ impl Attention {
 
     /// What queues the namespaces that are going when they, or something in them, change.
     pub(crate) fn observer(&self, inventory: &Weak<Inventory>) -> Observer {
-        let (attention, inventory) = (self.clone(), inventory.clone());
-        Box::new(move |collection, notification| {
-            if let Some(inventory) = inventory.upgrade() {
-                attention.observe(&inventory, collection, notification);
-            }
+        let attention = self.clone();
+        Inventory::observer(inventory, move |inventory, collection, notification| {
+            attention.observe(inventory, collection, notification);
         })
     }
 
@@ -164,10 +162,7 @@ impl NamespaceController {
         let name = namespace.metadata.name.clone().unwrap_or_default();
         let parameters = PostParams::default();
         let finalized = namespaces.replace_subresource("finalize", &name, &parameters, &namespace);
-        match finalized.await {
-            Ok(_) => Ok(Next::AwaitChange),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Next::AwaitChange),
-            Err(error) => Err(error),
-        }
+        unless_gone(finalized.await)?;
+        Ok(Next::AwaitChange)
     }
 }

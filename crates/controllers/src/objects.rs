@@ -1,9 +1,10 @@
 //! Objects of any kind, read and changed through the API by their metadata.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{api::autoscaling::v1::Scale, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams},
+    core::ObjectList,
     discovery::ApiResource,
 };
 use listwatch::ObjectKey;
@@ -41,17 +42,30 @@ impl Objects {
         kind: &Definition,
         namespace: &str,
     ) -> kube::Result<Vec<ObjectMeta>> {
-        let api = self.api(kind, Some(namespace));
-        let mut parameters = ListParams::default().limit(PAGE_OBJECTS);
-        let mut objects = Vec::new();
-        loop {
-            let page = api.list_metadata(&parameters).await?;
-            objects.extend(page.items.into_iter().map(|object| object.metadata));
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => parameters = parameters.continue_token(&token),
-                None => return Ok(objects),
-            }
-        }
+        let api = &self.api(kind, Some(namespace));
+        let objects = pages(|page| async move { api.list_metadata(&page).await }).await?;
+        Ok(objects.into_iter().map(|object| object.metadata).collect())
+    }
+
+    /// All objects of a kind, in a namespace or everywhere, without their metadata.
+    pub(crate) async fn list_whole(
+        &self,
+        kind: &Definition,
+        namespace: Option<&str>,
+    ) -> kube::Result<Vec<Value>> {
+        let api = &self.api(kind, namespace);
+        let objects = pages(|page| async move { api.list(&page).await }).await?;
+        Ok(objects.into_iter().map(|object| object.data).collect())
+    }
+
+    /// The scale of an object; `None` if there is no object of this name.
+    pub(crate) async fn scale(
+        &self,
+        kind: &Definition,
+        key: &ObjectKey,
+    ) -> kube::Result<Option<Scale>> {
+        let api = self.api(kind, key.namespace());
+        unless_gone(api.get_scale(key.name()).await)
     }
 
     /// Deletes an object. It is not an error if it is gone.
@@ -62,7 +76,7 @@ impl Objects {
         parameters: &DeleteParams,
     ) -> kube::Result<()> {
         let api = self.api(kind, key.namespace());
-        unless_gone(api.delete(key.name(), parameters).await.map(drop))
+        unless_gone(api.delete(key.name(), parameters).await).map(drop)
     }
 
     /// Deletes all objects of a kind in a namespace, each on its own if need be.
@@ -76,7 +90,7 @@ impl Objects {
             let api = self.api(kind, Some(namespace));
             let all = ListParams::default();
             let deleted = api.delete_collection(parameters, &all).await;
-            return unless_gone(deleted.map(drop));
+            return unless_gone(deleted).map(drop);
         }
         for object in self.list(kind, namespace).await? {
             let name = object.name.unwrap_or_default();
@@ -97,7 +111,7 @@ impl Objects {
         let patch = Patch::Merge(patch);
         let parameters = PatchParams::default();
         let patched = api.patch_metadata(key.name(), &parameters, &patch).await;
-        unless_gone(patched.map(drop))
+        unless_gone(patched).map(drop)
     }
 
     fn api(&self, kind: &Definition, namespace: Option<&str>) -> Api<DynamicObject> {
@@ -141,9 +155,28 @@ pub(crate) fn is_homeless(error: &kube::Error) -> bool {
             .any(|it| it.reason == "NamespaceTerminating")
 }
 
-fn unless_gone(result: kube::Result<()>) -> kube::Result<()> {
+/// What the server answered; `None` if there is no such object.
+pub(crate) fn unless_gone<T>(result: kube::Result<T>) -> kube::Result<Option<T>> {
     match result {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        other => other,
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// All that a list has, page by page.
+async fn pages<T, F>(page: impl Fn(ListParams) -> F) -> kube::Result<Vec<T>>
+where
+    T: Clone,
+    F: Future<Output = kube::Result<ObjectList<T>>>,
+{
+    let mut parameters = ListParams::default().limit(PAGE_OBJECTS);
+    let mut objects = Vec::new();
+    loop {
+        let page = page(parameters.clone()).await?;
+        objects.extend(page.items);
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => parameters = parameters.continue_token(&token),
+            None => return Ok(objects),
+        }
     }
 }

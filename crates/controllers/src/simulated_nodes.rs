@@ -25,13 +25,12 @@ use serde_json::Value;
 use tokio::{task::JoinSet, time::Instant};
 
 use self::life::Stage;
-use crate::{controllers::Stop, objects::is_conflict, workloads::Workloads};
+use crate::{
+    controllers::Stop, objects::unless_gone, worker::again_on_conflict, workloads::Workloads,
+};
 
 /// Pods that are worked on at the same time.
 const WORKERS: usize = 2;
-
-/// How long to wait after another writer was faster.
-const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 
 /// How long to wait for a node on which a pod could be placed.
 const NO_NODE_PAUSE: Duration = Duration::from_secs(1);
@@ -184,11 +183,8 @@ async fn reconcile(key: ObjectKey, nodes: Arc<SimulatedNodes>) -> kube::Result<N
         nodes.due.lock().remove(&key);
         return Ok(Next::AwaitChange);
     };
-    match step(pod, &nodes).await {
-        Err(error) if is_conflict(&error) => Ok(Next::After(CONFLICT_PAUSE)),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Next::AwaitChange),
-        other => other,
-    }
+    let stepped = unless_gone(step(pod, &nodes).await);
+    again_on_conflict(stepped.map(|next| next.unwrap_or(Next::AwaitChange)))
 }
 
 /// What a pod's stage asks for, when it has lasted long enough.

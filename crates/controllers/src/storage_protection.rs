@@ -5,18 +5,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kube::{
-    Api, Client, Error,
-    api::{DynamicObject, ListParams, Patch, PatchParams},
-    discovery::ApiResource,
-};
 use listwatch::{Controller, Decoder, Next, Object, ObjectKey, SharedInformer};
 use listwatch_in_process::ServerSource;
-use listwatch_server::ServerHandle;
+use listwatch_server::{ServerHandle, registry::Definition};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use crate::controllers::Stop;
+use crate::{controllers::Stop, objects::Objects};
 
 /// How long to wait before a deleted object that is in use is looked at again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -57,8 +52,11 @@ struct SeenStatus {
 
 struct Guard {
     protected: Protected,
-    client: Client,
-    objects: SharedInformer<Seen>,
+    /// How what is protected is served, and what may use it.
+    kind: Arc<Definition>,
+    users: Vec<Arc<Definition>>,
+    objects: Objects,
+    seen: SharedInformer<Seen>,
 }
 
 impl Protected {
@@ -69,6 +67,18 @@ impl Protected {
             Self::Claim => ("", "v1", "persistentvolumeclaims"),
             Self::Volume => ("", "v1", "persistentvolumes"),
             Self::Class => ("storage.k8s.io", "v1", "volumeattributesclasses"),
+        }
+    }
+
+    /// Those whose objects may use it, as far as that is not told by the object itself.
+    fn users(self) -> &'static [(&'static str, &'static str, &'static str)] {
+        match self {
+            Self::Claim => &[("", "v1", "pods")],
+            Self::Volume => &[],
+            Self::Class => &[
+                ("", "v1", "persistentvolumeclaims"),
+                ("", "v1", "persistentvolumes"),
+            ],
         }
     }
 
@@ -84,41 +94,50 @@ impl Protected {
 /// Lets go what nobody uses, until told to stop.
 pub(crate) async fn run(
     server: ServerHandle,
-    client: Client,
+    objects: Objects,
     protected: Protected,
     mut stop: Stop,
 ) {
-    let Ok(source) = ServerSource::all(&server, protected.kind()) else {
+    let Some(guard) = Guard::new(&server, objects, protected) else {
         // The built-in kinds are there for as long as the server is.
         return;
     };
-    let guard = Arc::new(Guard {
-        protected,
-        client,
-        objects: SharedInformer::new(Arc::new(source.without_labels()), Decoder::json()),
-    });
-    let controller = Controller::new("storage-protection", &guard.objects)
+    let controller = Controller::new("storage-protection", &guard.seen)
         .stop_on(async move { stop.requested().await });
-    if let Err(error) = controller.run(reconcile, guard).await {
+    if let Err(error) = controller.run(reconcile, Arc::new(guard)).await {
         tracing::error!("storage-protection: {error}");
     }
 }
 
 async fn reconcile(key: ObjectKey, guard: Arc<Guard>) -> kube::Result<Next> {
-    let found = guard.objects.cache().snapshot().get(key.as_str()).cloned();
+    let found = guard.seen.cache().snapshot().get(key.as_str()).cloned();
     let Some(object) = found.filter(|object| guard.is_awaited_by(object)) else {
         return Ok(Next::AwaitChange);
     };
     if guard.is_in_use(&key, &object).await? {
         return Ok(Next::After(PAUSE));
     }
-    match guard.let_go(&key, &object).await {
-        Err(Error::Api(status)) if status.is_not_found() => Ok(Next::AwaitChange),
-        done => done.map(|()| Next::AwaitChange),
-    }
+    guard.let_go(&key, &object).await?;
+    Ok(Next::AwaitChange)
 }
 
 impl Guard {
+    fn new(server: &ServerHandle, objects: Objects, protected: Protected) -> Option<Self> {
+        let definition = |(group, version, resource)| {
+            let (definition, _) = server.kind(group, version, resource)?;
+            Some(definition)
+        };
+        let users = protected.users().iter().copied().map(definition);
+        let source = ServerSource::all(server, protected.kind()).ok()?;
+        Some(Self {
+            protected,
+            kind: definition(protected.kind())?,
+            users: users.collect::<Option<_>>()?,
+            objects,
+            seen: SharedInformer::new(Arc::new(source.without_labels()), Decoder::json()),
+        })
+    }
+
     /// Whether an object is deleted and held by our finalizer.
     fn is_awaited_by(&self, object: &Object<Seen>) -> bool {
         let finalizer = self.protected.finalizer();
@@ -128,25 +147,18 @@ impl Guard {
     }
 
     async fn is_in_use(&self, key: &ObjectKey, object: &Object<Seen>) -> kube::Result<bool> {
-        let name = key.name();
-        match self.protected {
-            Protected::Claim => {
-                let pods = self.list("Pod", "pods", key.namespace()).await?;
-                Ok(pods.iter().any(|pod| uses_claim(pod, name)))
-            }
-            Protected::Volume => Ok(object.status.phase == "Bound"),
-            Protected::Class => {
-                let claims = self.list("PersistentVolumeClaim", "persistentvolumeclaims", None);
-                let claims = claims.await?;
-                let volumes = self
-                    .list("PersistentVolume", "persistentvolumes", None)
-                    .await?;
-                Ok(claims
-                    .iter()
-                    .chain(&volumes)
-                    .any(|it| names_class(it, name)))
+        let is_user = match self.protected {
+            Protected::Claim => uses_claim,
+            Protected::Volume => return Ok(object.status.phase == "Bound"),
+            Protected::Class => names_class,
+        };
+        for kind in &self.users {
+            let users = self.objects.list_whole(kind, key.namespace()).await?;
+            if users.iter().any(|user| is_user(user, key.name())) {
+                return Ok(true);
             }
         }
+        Ok(false)
     }
 
     async fn let_go(&self, key: &ObjectKey, object: &Object<Seen>) -> kube::Result<()> {
@@ -160,44 +172,7 @@ impl Guard {
             "resourceVersion": object.metadata.resource_version,
             "finalizers": finalizers,
         }});
-        let (group, version, resource) = self.protected.kind();
-        let api = self.api((group, version, resource, ""), key.namespace());
-        let (parameters, patch) = (PatchParams::default(), Patch::Merge(&patch));
-        let patched = api.patch_metadata(key.name(), &parameters, &patch).await;
-        patched.map(drop)
-    }
-
-    async fn list(
-        &self,
-        kind: &str,
-        resource: &str,
-        namespace: Option<&str>,
-    ) -> kube::Result<Vec<Value>> {
-        let api = self.api(("", "v1", resource, kind), namespace);
-        let list = api.list(&ListParams::default()).await?;
-        Ok(list.items.into_iter().map(|object| object.data).collect())
-    }
-
-    fn api(
-        &self,
-        (group, version, resource, kind): (&str, &str, &str, &str),
-        namespace: Option<&str>,
-    ) -> Api<DynamicObject> {
-        let api_version = match group {
-            "" => version.to_owned(),
-            group => format!("{group}/{version}"),
-        };
-        let resource = ApiResource {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            api_version,
-            kind: kind.to_owned(),
-            plural: resource.to_owned(),
-        };
-        match namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
-            None => Api::all_with(self.client.clone(), &resource),
-        }
+        self.objects.patch_metadata(&self.kind, key, &patch).await
     }
 }
 

@@ -6,10 +6,21 @@ use futures_util::FutureExt;
 use listwatch::{Next, WorkQueue};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::controllers::Stop;
+use crate::{controllers::Stop, objects::is_conflict};
 
 /// How long the work under way may take to end. Then it is dropped where it waits.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long to wait after another writer was faster.
+const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Who lost a race against another writer tries again soon, and has not failed.
+pub(crate) fn again_on_conflict(attempted: kube::Result<Next>) -> kube::Result<Next> {
+    match attempted {
+        Err(error) if is_conflict(&error) => Ok(Next::After(CONFLICT_PAUSE)),
+        other => other,
+    }
+}
 
 /// Works on what is queued, on so many keys at a time. Ends when told to stop, after the keys that
 /// are being worked on.

@@ -3,45 +3,48 @@
 //! Each waits after its own writes until its informers show them, so that it never acts twice on
 //! one cause.
 
+mod claim;
 mod daemon_set;
 mod deployment;
+mod history;
 mod job;
+mod owned;
 mod pods;
-mod replica_set;
+mod replicas;
 mod revision;
 mod stateful_set;
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
-use k8s_openapi::{
-    api::{
-        apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet},
-        batch::v1::Job,
-        core::v1::{Node, Pod},
-    },
-    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+use k8s_openapi::api::{
+    apps::v1::{ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet},
+    batch::v1::Job,
+    core::v1::{Node, Pod, ReplicationController},
 };
-use kube::{Api, Client, Resource, core::NamespaceResourceScope};
+use kube::{Api, Client, Resource, api::PostParams, core::NamespaceResourceScope};
 use listwatch::{
-    Controller, Decoder, Index, Next, Notification, Object, ObjectKey, SharedInformer, Version,
-    wall_clock::WallClock,
+    Controller, Decoder, Next, Notification, ObjectKey, SharedInformer, wall_clock::WallClock,
 };
 use listwatch_in_process::ServerSource;
 use listwatch_server::ServerHandle;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::task::JoinSet;
 
+use self::{
+    claim::{claimants, controller_of},
+    owned::Owned,
+};
 use crate::{
     choice::{Choice, Name},
     controllers::Stop,
-    objects::is_conflict,
+    objects::unless_gone,
+    worker::again_on_conflict,
 };
 
-/// How long a cache may take to show what was written. Then it is read as it is.
-const CACHE_PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long to wait after another writer was faster.
-const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
+pub(crate) use self::{
+    owned::settle,
+    pods::{is_ready, reference_to},
+};
 
 /// Objects of one kind that are worked on at the same time.
 const WORKERS: usize = 2;
@@ -52,6 +55,8 @@ pub(crate) struct Workloads {
     pub(crate) clock: WallClock,
     pub(crate) pods: Owned<Pod>,
     replica_sets: Owned<ReplicaSet>,
+    revisions: Owned<ControllerRevision>,
+    replication_controllers: SharedInformer<ReplicationController>,
     deployments: SharedInformer<Deployment>,
     stateful_sets: SharedInformer<StatefulSet>,
     daemon_sets: SharedInformer<DaemonSet>,
@@ -59,10 +64,12 @@ pub(crate) struct Workloads {
     pub(crate) nodes: SharedInformer<Node>,
 }
 
-/// Objects that are found by the uid of the controller that made them.
-pub(crate) struct Owned<T> {
-    pub(crate) informer: SharedInformer<T>,
-    by_controller: Index<T, String>,
+/// Where the controllers of workloads are started.
+struct Start<'a> {
+    workloads: &'a Arc<Workloads>,
+    choice: &'a Choice,
+    stop: &'a Stop,
+    tasks: &'a mut JoinSet<()>,
 }
 
 impl Workloads {
@@ -77,6 +84,8 @@ impl Workloads {
             clock,
             pods: Owned::new(informer(server)?),
             replica_sets: Owned::new(informer(server)?),
+            revisions: Owned::new(informer(server)?),
+            replication_controllers: informer(server)?,
             deployments: informer(server)?,
             stateful_sets: informer(server)?,
             daemon_sets: informer(server)?,
@@ -87,66 +96,17 @@ impl Workloads {
 
     /// Starts the controllers that were chosen.
     pub(crate) fn spawn(self: &Arc<Self>, choice: &Choice, stop: &Stop, tasks: &mut JoinSet<()>) {
-        if choice.includes(Name::Deployment) {
-            let sets = self.replica_sets.informer.clone();
-            let controller = Controller::new("deployment", &self.deployments)
-                .owns_through(
-                    &self.replica_sets.informer,
-                    controller_of::<ReplicaSet>("Deployment"),
-                )
-                .watches(&self.pods.informer, move |change| {
-                    deployment_of(&sets, change)
-                });
-            tasks.spawn(run(
-                controller,
-                stop,
-                deployment::reconcile,
-                Arc::clone(self),
-            ));
-        }
-        if choice.includes(Name::ReplicaSet) {
-            let controller = Controller::new("replicaset", &self.replica_sets.informer)
-                .owns_through(&self.pods.informer, controller_of::<Pod>("ReplicaSet"));
-            tasks.spawn(run(
-                controller,
-                stop,
-                replica_set::reconcile,
-                Arc::clone(self),
-            ));
-        }
-        if choice.includes(Name::StatefulSet) {
-            let controller = Controller::new("statefulset", &self.stateful_sets)
-                .owns_through(&self.pods.informer, controller_of::<Pod>("StatefulSet"));
-            tasks.spawn(run(
-                controller,
-                stop,
-                stateful_set::reconcile,
-                Arc::clone(self),
-            ));
-        }
-        if choice.includes(Name::DaemonSet) {
-            let sets = self.daemon_sets.clone();
-            let controller = Controller::new("daemonset", &self.daemon_sets)
-                .owns_through(&self.pods.informer, controller_of::<Pod>("DaemonSet"))
-                .watches(&self.nodes, move |_| {
-                    let snapshot = sets.cache().snapshot();
-                    snapshot
-                        .iter()
-                        .map(|set| set.key.clone())
-                        .collect::<Vec<_>>()
-                });
-            tasks.spawn(run(
-                controller,
-                stop,
-                daemon_set::reconcile,
-                Arc::clone(self),
-            ));
-        }
-        if choice.includes(Name::Job) {
-            let controller = Controller::new("job", &self.jobs)
-                .owns_through(&self.pods.informer, controller_of::<Pod>("Job"));
-            tasks.spawn(run(controller, stop, job::reconcile, Arc::clone(self)));
-        }
+        let mut start = Start {
+            workloads: self,
+            choice,
+            stop,
+            tasks,
+        };
+        start.deployments();
+        start.replicas();
+        start.stateful_sets();
+        start.daemon_sets();
+        start.jobs();
     }
 
     fn api<K>(&self, namespace: Option<&str>) -> Api<K>
@@ -155,66 +115,151 @@ impl Workloads {
     {
         Api::namespaced(self.client.clone(), namespace.unwrap_or_default())
     }
+
+    /// Writes the status of an object; `None` if it is gone.
+    async fn write_status<K>(&self, object: &K) -> kube::Result<Option<K>>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Clone
+            + fmt::Debug
+            + Serialize
+            + DeserializeOwned,
+    {
+        let metadata = object.meta();
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let api: Api<K> = self.api(metadata.namespace.as_deref());
+        let parameters = PostParams::default();
+        unless_gone(api.replace_status(name, &parameters, object).await)
+    }
 }
 
-impl<T> Owned<T>
-where
-    T: Resource<DynamicType = ()> + Send + Sync + 'static,
-{
-    fn new(informer: SharedInformer<T>) -> Self {
-        let by_controller = informer.add_index("controller", |object: &Object<T>| {
-            controller_reference(object.body.meta()).map(|owner| owner.uid.clone())
+impl Start<'_> {
+    fn deployments(&mut self) {
+        let Workloads {
+            deployments,
+            replica_sets,
+            pods,
+            ..
+        } = &**self.workloads;
+        let sets = replica_sets.informer.clone();
+        let selector = |it: &Deployment| Some(it.spec.as_ref()?.selector.clone());
+        let controller = Controller::new("deployment", deployments)
+            .owns_through(&replica_sets.informer, claimants(deployments, selector))
+            .watches(&pods.informer, move |change| deployment_of(&sets, change));
+        self.run(Name::Deployment, controller, deployment::reconcile);
+    }
+
+    fn replicas(&mut self) {
+        let Workloads {
+            replica_sets,
+            replication_controllers,
+            pods,
+            ..
+        } = &**self.workloads;
+        let sets = &replica_sets.informer;
+        let controller = Controller::new("replicaset", sets).owns_through(
+            &pods.informer,
+            claimants(sets, replicas::Replicated::selector),
+        );
+        self.run(
+            Name::ReplicaSet,
+            controller,
+            replicas::reconcile::<ReplicaSet>,
+        );
+        let controller = Controller::new("replicationcontroller", replication_controllers)
+            .owns_through(
+                &pods.informer,
+                claimants(replication_controllers, replicas::Replicated::selector),
+            );
+        self.run(
+            Name::ReplicationController,
+            controller,
+            replicas::reconcile::<ReplicationController>,
+        );
+    }
+
+    fn stateful_sets(&mut self) {
+        let Workloads {
+            stateful_sets,
+            pods,
+            ..
+        } = &**self.workloads;
+        let selector = |it: &StatefulSet| Some(it.spec.as_ref()?.selector.clone());
+        let controller = Controller::new("statefulset", stateful_sets)
+            .owns_through(&pods.informer, claimants(stateful_sets, selector))
+            .owns_through(
+                &self.workloads.revisions.informer,
+                controller_of("StatefulSet"),
+            );
+        self.run(Name::StatefulSet, controller, stateful_set::reconcile);
+    }
+
+    fn daemon_sets(&mut self) {
+        let Workloads {
+            daemon_sets,
+            nodes,
+            pods,
+            ..
+        } = &**self.workloads;
+        let all = daemon_sets.clone();
+        let selector = |it: &DaemonSet| Some(it.spec.as_ref()?.selector.clone());
+        let controller = Controller::new("daemonset", daemon_sets)
+            .owns_through(&pods.informer, claimants(daemon_sets, selector))
+            .owns_through(
+                &self.workloads.revisions.informer,
+                controller_of("DaemonSet"),
+            )
+            .watches(nodes, move |_| {
+                let snapshot = all.cache().snapshot();
+                let keys = snapshot.iter().map(|set| set.key.clone());
+                keys.collect::<Vec<_>>()
+            });
+        self.run(Name::DaemonSet, controller, daemon_set::reconcile);
+    }
+
+    fn jobs(&mut self) {
+        let Workloads { jobs, pods, .. } = &**self.workloads;
+        let selector = |it: &Job| it.spec.as_ref()?.selector.clone();
+        let controller =
+            Controller::new("job", jobs).owns_through(&pods.informer, claimants(jobs, selector));
+        self.run(Name::Job, controller, job::reconcile);
+    }
+
+    /// Runs a controller, if it was chosen, until told to stop.
+    fn run<T, R, F>(&mut self, name: Name, controller: Controller<T>, reconcile: R)
+    where
+        T: Send + Sync + 'static,
+        R: Fn(ObjectKey, Arc<Workloads>) -> F + Send + Sync + 'static,
+        F: Future<Output = kube::Result<Next>> + Send + 'static,
+    {
+        if !self.choice.includes(name) {
+            return;
+        }
+        let mut stop = self.stop.clone();
+        let controller = controller
+            .workers(WORKERS)
+            .stop_on(async move { stop.requested().await });
+        let patient = move |key, workloads| {
+            let run = reconcile(key, workloads);
+            async move { again_on_conflict(run.await) }
+        };
+        let workloads = Arc::clone(self.workloads);
+        self.tasks.spawn(async move {
+            if let Err(error) = controller.run(patient, workloads).await {
+                tracing::error!("the controller {name} has stopped: {error}");
+            }
         });
-        Self {
-            by_controller: by_controller.expect("a new informer has no index"),
-            informer,
-        }
-    }
-
-    /// Those that a controller has made, in the order of their names.
-    fn of(&self, controller: &ObjectMeta) -> Vec<Arc<Object<T>>> {
-        let uid = controller.uid.as_deref().unwrap_or_default();
-        let snapshot = self.informer.cache().snapshot();
-        let found = snapshot.by_index(&self.by_controller, uid).into_iter();
-        let mut found: Vec<_> = found.map(Arc::clone).collect();
-        found.sort_by(|one, other| one.key.cmp(&other.key));
-        found
-    }
-
-    /// Waits until what was written shows.
-    async fn settle(&self, written: &ObjectMeta) {
-        let version = written.resource_version.as_deref().and_then(Version::parse);
-        if let Some(version) = version {
-            // One that takes too long is seen the next time.
-            let _ = self.informer.wait_for(&version, CACHE_PATIENCE).await;
-        }
     }
 }
 
-fn informer<K>(server: &ServerHandle) -> Option<SharedInformer<K>>
+/// An informer of all objects of a kind, with their labels.
+pub(crate) fn informer<K>(server: &ServerHandle) -> Option<SharedInformer<K>>
 where
     K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static,
 {
     let (group, version, plural) = (K::group(&()), K::version(&()), K::plural(&()));
     let source = ServerSource::all(server, (&group, &version, &plural)).ok()?;
     Some(SharedInformer::new(Arc::new(source), Decoder::json()))
-}
-
-/// Who made an object, if it says so.
-fn controller_reference(metadata: &ObjectMeta) -> Option<&OwnerReference> {
-    let mut owners = metadata.owner_references.iter().flatten();
-    owners.find(|owner| owner.controller == Some(true))
-}
-
-/// The controller of one kind that made an object.
-fn controller_of<T>(kind: &'static str) -> impl Fn(&Object<T>) -> Option<ObjectKey> + Send + 'static
-where
-    T: Resource<DynamicType = ()>,
-{
-    move |object| {
-        let owner = controller_reference(object.body.meta())?;
-        (owner.kind == kind).then(|| ObjectKey::new(object.key.namespace(), &owner.name))
-    }
 }
 
 /// The deployment that lost a pod: one that recreates waits for the last of them.
@@ -230,34 +275,13 @@ fn deployment_of(
     controller_of::<ReplicaSet>("Deployment")(snapshot.get(set.as_str())?)
 }
 
-/// Runs a controller until told to stop. Who lost a race against another writer tries again.
-fn run<T, R, F>(
-    controller: Controller<T>,
-    stop: &Stop,
-    reconcile: R,
-    workloads: Arc<Workloads>,
-) -> impl Future<Output = ()> + Send + 'static + use<T, R, F>
-where
-    T: Send + Sync + 'static,
-    R: Fn(ObjectKey, Arc<Workloads>) -> F + Send + Sync + 'static,
-    F: Future<Output = kube::Result<Next>> + Send + 'static,
-{
-    let mut stop = stop.clone();
-    let controller = controller
-        .workers(WORKERS)
-        .stop_on(async move { stop.requested().await });
-    let patient = move |key, workloads| {
-        let run = reconcile(key, workloads);
-        async move {
-            match run.await {
-                Err(error) if is_conflict(&error) => Ok(Next::After(CONFLICT_PAUSE)),
-                other => other,
-            }
-        }
-    };
-    async move {
-        if let Err(error) = controller.run(patient, workloads).await {
-            tracing::error!("a controller of workloads has stopped: {error}");
-        }
-    }
+/// Kubernetes leaves out what is nought.
+fn some(count: i32) -> Option<i32> {
+    Some(count).filter(|count| *count != 0)
+}
+
+/// How many of these pass, as fields count.
+fn count<T>(objects: &[T], test: impl Fn(&T) -> bool) -> i32 {
+    let found = objects.iter().filter(|object| test(object)).count();
+    i32::try_from(found).unwrap_or(i32::MAX)
 }

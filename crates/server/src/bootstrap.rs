@@ -1,5 +1,7 @@
 //! What every cluster has from the start.
 
+mod own_endpoints;
+
 use std::{collections::BTreeSet, net::SocketAddr};
 
 use listwatch_api::{object, timestamp};
@@ -64,6 +66,8 @@ async fn missing(
         }
     }
     operations.extend(second_range(registry, store, settings).await?);
+    let place = (settings, address);
+    operations.extend(own_endpoints::corrections(registry, store, place).await?);
     let definition = api_services::definition(registry);
     let told = KeyRange::prefix(definition.storage_prefix.as_bytes());
     let told = keys(store, told).await?;

@@ -8,8 +8,9 @@ use k8s_openapi::{
         ContainerStateWaiting, ContainerStatus, HostIP, Pod, PodCondition, PodIP, PodStatus,
     },
     apimachinery::pkg::apis::meta::v1::{MicroTime, Time},
-    jiff::Timestamp,
 };
+
+use crate::moment;
 
 /// With which code the containers of a pod end that do not run for ever; nought if it says none.
 const EXIT_CODE: &str = "listwatch.simulation/exit-code";
@@ -75,8 +76,7 @@ impl Stage {
 
 /// Writes down that a stage is over.
 pub(super) fn advance(pod: &mut Pod, stage: Stage, (now, address): (&MicroTime, &str)) {
-    let second = Timestamp::from_second(now.0.as_second());
-    let now = Time(second.expect("whole seconds stay in range"));
+    let now = moment::second(now);
     let containers = pod
         .spec
         .as_ref()

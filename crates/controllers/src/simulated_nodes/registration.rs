@@ -7,11 +7,7 @@ use k8s_openapi::{
         coordination::v1::{Lease, LeaseSpec},
         core::v1::{Node, NodeAddress, NodeCondition, NodeStatus, NodeSystemInfo},
     },
-    apimachinery::pkg::{
-        api::resource::Quantity,
-        apis::meta::v1::{ObjectMeta, Time},
-    },
-    jiff::Timestamp,
+    apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
 };
 use kube::{
     Api, Client,
@@ -21,7 +17,7 @@ use listwatch::wall_clock::WallClock;
 use serde_json::json;
 use tokio::time::interval;
 
-use crate::{controllers::Stop, objects::exists_already};
+use crate::{controllers::Stop, moment, objects::exists_already};
 
 /// Where the leases of nodes are.
 const LEASES: &str = "kube-node-lease";
@@ -136,8 +132,7 @@ fn node(name: &str, clock: &WallClock) -> Node {
 }
 
 fn ready(clock: &WallClock) -> NodeCondition {
-    let second = Timestamp::from_second(clock.now().0.as_second());
-    let now = Time(second.expect("whole seconds stay in range"));
+    let now = moment::second(&clock.now());
     NodeCondition {
         type_: "Ready".to_owned(),
         status: "True".to_owned(),

@@ -1,5 +1,7 @@
 //! Replaces the pods of a deployment by those of its newest template, a few at a time.
 
+mod annotations;
+mod progress;
 mod rollout;
 mod status;
 
@@ -14,14 +16,12 @@ use kube::{
 use listwatch::{Next, Object, ObjectKey};
 use serde_json::{Value, json};
 
+use self::annotations::{REVISION, revision};
 use super::{
     Workloads, pods,
     revision::{POD_TEMPLATE_HASH, hash, is_same},
 };
-use crate::objects::exists_already;
-
-/// Says how often the template has changed.
-const REVISION: &str = "deployment.kubernetes.io/revision";
+use crate::objects::{exists_already, unless_gone};
 
 /// How many replica sets without pods are kept to go back to.
 const HISTORY_DEFAULT: i32 = 10;
@@ -45,7 +45,7 @@ pub(super) async fn reconcile(key: ObjectKey, workloads: Arc<Workloads>) -> kube
         return Ok(Next::AwaitChange);
     }
     let is_paused = spec(&deployment).and_then(|spec| spec.paused) == Some(true);
-    let sets = Sets::of(&workloads, &deployment);
+    let sets = Sets::claim(&workloads, &deployment).await?;
     match (is_paused, rollout::strategy(&deployment)) {
         (true, _) => rollout::keep_size(&workloads, &deployment, &sets).await?,
         (false, rollout::Strategy::Recreate) => {
@@ -57,11 +57,22 @@ pub(super) async fn reconcile(key: ObjectKey, workloads: Arc<Workloads>) -> kube
     }
     let sets = Sets::of(&workloads, &deployment);
     forget_old(&workloads, &deployment, &sets).await?;
-    status::tell(&workloads, &deployment, &sets).await?;
-    Ok(Next::AwaitChange)
+    status::tell(&workloads, &deployment, &sets).await
 }
 
 impl Sets {
+    /// Those that it has, after it took what is its own.
+    async fn claim(workloads: &Workloads, deployment: &Object<Deployment>) -> kube::Result<Self> {
+        if let Some(spec) = spec(deployment) {
+            let everyone = |_: &Object<ReplicaSet>| true;
+            let selector = (&spec.selector, everyone);
+            workloads
+                .claim(deployment, &workloads.replica_sets, selector)
+                .await?;
+        }
+        Ok(Self::of(workloads, deployment))
+    }
+
     fn of(workloads: &Workloads, deployment: &Object<Deployment>) -> Self {
         let mut old = workloads.replica_sets.of(&deployment.metadata);
         old.sort_by_key(|set| (revision(&set.metadata), set.key.clone()));
@@ -99,12 +110,6 @@ fn size(set: &ReplicaSet) -> i32 {
         .unwrap_or(1)
 }
 
-fn revision(metadata: &ObjectMeta) -> i64 {
-    let annotations = metadata.annotations.as_ref();
-    let text = annotations.and_then(|annotations| annotations.get(REVISION));
-    text.and_then(|text| text.parse().ok()).unwrap_or_default()
-}
-
 /// The set of the newest template, made if need be, with the newest revision.
 async fn newest_set(
     workloads: &Workloads,
@@ -116,8 +121,11 @@ async fn newest_set(
     match &sets.new {
         Some(set) => {
             let number = revision(&set.metadata).max(next);
-            if number != revision(&set.metadata) {
-                let patch = json!({"metadata": {"annotations": {REVISION: number.to_string()}}});
+            let wanted = annotations::wanted_of(deployment, (number, &set.metadata));
+            let known = set.metadata.annotations.clone().unwrap_or_default();
+            let mut wanted_pairs = wanted.iter();
+            if wanted_pairs.any(|(name, value)| known.get(name) != Some(value)) {
+                let patch = json!({"metadata": {"annotations": wanted}});
                 patch_set(workloads, set, &patch).await?;
             }
             number_deployment(workloads, deployment, number).await
@@ -152,7 +160,10 @@ async fn create_set(
         metadata: ObjectMeta {
             name: Some(format!("{}-{hash}", deployment.key.name())),
             labels: Some(labels),
-            annotations: Some(BTreeMap::from([(REVISION.to_owned(), number.to_string())])),
+            annotations: Some(annotations::wanted_of(
+                deployment,
+                (number, &ObjectMeta::default()),
+            )),
             owner_references: pods::reference_to(&deployment.body).map(|owner| vec![owner]),
             ..ObjectMeta::default()
         },
@@ -230,14 +241,8 @@ async fn forget_old(
     let surplus = idle.len().saturating_sub(limit);
     let api: Api<ReplicaSet> = workloads.api(deployment.key.namespace());
     for set in idle.into_iter().take(surplus) {
-        match api
-            .delete(set.key.name(), &DeleteParams::background())
-            .await
-        {
-            Ok(_) => {}
-            Err(kube::Error::Api(status)) if status.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
+        let parameters = DeleteParams::background();
+        unless_gone(api.delete(set.key.name(), &parameters).await)?;
     }
     Ok(())
 }

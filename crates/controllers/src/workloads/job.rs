@@ -1,28 +1,29 @@
 //! Runs the pods of a job until enough have succeeded, or too many have failed.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+mod ending;
+mod indexes;
+
+use std::{collections::BTreeSet, sync::Arc};
 
 use k8s_openapi::{
     api::{
-        batch::v1::{Job, JobCondition, JobSpec, JobStatus},
+        batch::v1::{Job, JobSpec, JobStatus},
         core::v1::{EnvVar, Pod},
     },
     apimachinery::pkg::apis::meta::v1::Time,
-    jiff::Timestamp,
 };
-use kube::{
-    Api,
-    api::{DeleteParams, PostParams},
-};
+use kube::{Api, api::DeleteParams};
 use listwatch::{Next, Object, ObjectKey};
 
-use super::{Workloads, pods};
+use self::ending::{Stage, Verdict};
+use super::{Workloads, count, pods, some};
+use crate::{moment, objects::unless_gone};
 
 /// The annotation and label with the index of a pod of an indexed job.
 const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
-/// How many pods may fail, unless the job says otherwise.
-const BACKOFF_LIMIT_DEFAULT: i32 = 6;
+/// Who works on a job that does not say so.
+const OURSELVES: &str = "kubernetes.io/job-controller";
 
 /// How a job stands.
 struct Tally {
@@ -36,59 +37,62 @@ struct Tally {
     busy: BTreeSet<i32>,
 }
 
-/// How a job ended.
-enum Verdict {
-    Complete,
-    Failed(&'static str, &'static str),
-}
-
 pub(super) async fn reconcile(key: ObjectKey, workloads: Arc<Workloads>) -> kube::Result<Next> {
     let snapshot = workloads.jobs.cache().snapshot();
-    let Some(job) = snapshot.get(key.as_str()).cloned() else {
+    let Some(job) = snapshot.get(key.as_str()) else {
         return Ok(Next::AwaitChange);
     };
-    let Some(spec) = &job.spec else {
+    let is_ours = |spec: &&JobSpec| {
+        let manager = spec.managed_by.as_deref().unwrap_or(OURSELVES);
+        job.metadata.deletion_timestamp.is_none() && manager == OURSELVES
+    };
+    let Some(spec) = job.spec.as_ref().filter(is_ours) else {
         return Ok(Next::AwaitChange);
     };
-    if job.metadata.deletion_timestamp.is_some() {
-        return Ok(Next::AwaitChange);
+    if let Some(ended) = ending::ended_at(job) {
+        return forget_when_due(&workloads, (job, spec), ended).await;
     }
-    if let Some(ended) = ended_at(&job) {
-        return forget_when_due(&workloads, (&job, spec), ended).await;
+    if let Some(selector) = &spec.selector {
+        let everyone = |_: &Object<Pod>| true;
+        let claimed = workloads.claim(job, &workloads.pods, (selector, everyone));
+        claimed.await?;
     }
-    let tally = Tally::of(&workloads, &job, spec);
-    let verdict = tally.verdict(spec);
-    let is_suspended = spec.suspend == Some(true);
-    if verdict.is_some() || is_suspended {
+    let tally = Tally::of(&workloads, job, spec);
+    let now = workloads.clock.now();
+    let verdict = ending::decided(job).or_else(|| ending::verdict(job, &tally, &now));
+    if verdict.is_some() || is_suspended(spec) {
         workloads.delete_pods(&tally.active).await?;
     } else {
-        start_more(&workloads, (&job, spec), &tally).await?;
+        balance(&workloads, (job, spec), &tally).await?;
     }
-    let tally = Tally::of(&workloads, &job, spec);
-    tell(&workloads, (&job, spec), (&tally, verdict)).await?;
-    Ok(Next::AwaitChange)
+    let tally = Tally::of(&workloads, job, spec);
+    tell(&workloads, (job, spec), (&tally, verdict)).await?;
+    let deadline = ending::deadline_left(job, &now);
+    Ok(deadline.map_or(Next::AwaitChange, Next::After))
 }
 
 impl Tally {
+    /// What was counted once stays counted, though the pods may be gone.
     fn of(workloads: &Workloads, job: &Job, spec: &JobSpec) -> Self {
         let owned = workloads.pods.of(&job.metadata);
-        let count = |test: &dyn Fn(&Pod) -> bool| {
-            i32::try_from(owned.iter().filter(|pod| test(pod)).count()).unwrap_or(i32::MAX)
-        };
+        let known = job.status.clone().unwrap_or_default();
         let indexes = |test: &dyn Fn(&Pod) -> bool| -> BTreeSet<i32> {
             let pods = owned.iter().filter(|pod| test(pod));
             pods.filter_map(|pod| index_of(pod)).collect()
         };
-        let done = indexes(&|pod| pods::phase(pod) == "Succeeded");
+        let has_succeeded = |pod: &Pod| pods::phase(pod) == "Succeeded";
+        let mut done = indexes(&has_succeeded);
+        done.extend(indexes::read(known.completed_indexes.as_deref()));
         let succeeded = match is_indexed(spec) {
             true => i32::try_from(done.len()).unwrap_or(i32::MAX),
-            false => count(&|pod| pods::phase(pod) == "Succeeded"),
+            false => count(&owned, |pod| has_succeeded(pod)),
         };
+        let failed = count(&owned, |pod| pods::phase(pod) == "Failed");
         Self {
-            terminating: count(&pods::is_terminating),
-            ready: count(&|pod| pods::is_active(pod) && pods::is_ready(pod)),
-            succeeded,
-            failed: count(&|pod| pods::phase(pod) == "Failed"),
+            terminating: count(&owned, |pod| pods::is_terminating(pod)),
+            ready: count(&owned, |pod| pods::is_active(pod) && pods::is_ready(pod)),
+            succeeded: succeeded.max(known.succeeded.unwrap_or_default()),
+            failed: failed.max(known.failed.unwrap_or_default()),
             done,
             busy: indexes(&pods::is_active),
             active: owned
@@ -97,24 +101,14 @@ impl Tally {
                 .collect(),
         }
     }
-
-    fn verdict(&self, spec: &JobSpec) -> Option<Verdict> {
-        if self.failed > spec.backoff_limit.unwrap_or(BACKOFF_LIMIT_DEFAULT) {
-            return Some(Verdict::Failed(
-                "BackoffLimitExceeded",
-                "Job has reached the specified backoff limit",
-            ));
-        }
-        let is_complete = match spec.completions {
-            Some(wanted) => self.succeeded >= wanted,
-            None => self.succeeded > 0 && self.active.is_empty(),
-        };
-        is_complete.then_some(Verdict::Complete)
-    }
 }
 
 fn is_indexed(spec: &JobSpec) -> bool {
     spec.completion_mode.as_deref() == Some("Indexed")
+}
+
+fn is_suspended(spec: &JobSpec) -> bool {
+    spec.suspend == Some(true)
 }
 
 fn index_of(pod: &Pod) -> Option<i32> {
@@ -122,8 +116,8 @@ fn index_of(pod: &Pod) -> Option<i32> {
     annotations.get(COMPLETION_INDEX)?.parse().ok()
 }
 
-/// Starts as many pods as may run beside those that do.
-async fn start_more(
+/// Starts as many pods as may run beside those that do, or ends those that are too many.
+async fn balance(
     workloads: &Workloads,
     (job, spec): (&Object<Job>, &JobSpec),
     tally: &Tally,
@@ -135,7 +129,12 @@ async fn start_more(
         None if tally.succeeded > 0 => active,
         None => parallelism,
     };
-    let missing = usize::try_from(parallelism.min(left) - active).unwrap_or_default();
+    let missing = parallelism.min(left) - active;
+    if missing < 0 {
+        let surplus = usize::try_from(-missing).unwrap_or_default();
+        return workloads.delete_pods(&tally.active[..surplus]).await;
+    }
+    let missing = usize::try_from(missing).unwrap_or_default();
     let indexes: Vec<Option<i32>> = match is_indexed(spec) {
         true => (0..spec.completions.unwrap_or_default())
             .filter(|index| !tally.done.contains(index) && !tally.busy.contains(index))
@@ -162,7 +161,9 @@ fn pod(job: &Object<Job>, spec: &JobSpec, index: Option<i32>) -> Pod {
     pods::set_label(&mut pod, COMPLETION_INDEX, &index);
     let annotations = pod.metadata.annotations.get_or_insert_default();
     annotations.insert(COMPLETION_INDEX.to_owned(), index.clone());
-    for container in &mut pod.spec.get_or_insert_default().containers {
+    let pod_spec = pod.spec.get_or_insert_default();
+    pod_spec.hostname = Some(name);
+    for container in &mut pod_spec.containers {
         container.env.get_or_insert_default().push(EnvVar {
             name: "JOB_COMPLETION_INDEX".to_owned(),
             value: Some(index.clone()),
@@ -172,95 +173,50 @@ fn pod(job: &Object<Job>, spec: &JobSpec, index: Option<i32>) -> Pod {
     pod
 }
 
-/// Writes down how far the job is, if that is news.
+/// Writes down how far the job is, if that is news. Its end is told when no pod is left that runs.
 async fn tell(
     workloads: &Workloads,
     (job, spec): (&Object<Job>, &JobSpec),
     (tally, verdict): (&Tally, Option<Verdict>),
 ) -> kube::Result<()> {
-    let second = workloads.clock.now().0.as_second();
-    let now = Time(Timestamp::from_second(second).expect("whole seconds stay in range"));
-    let some = |count: i32| Some(count).filter(|count| *count != 0);
+    let now = moment::second(&workloads.clock.now());
     let known = job.status.clone().unwrap_or_default();
+    let start = known.start_time.clone();
     let mut status = JobStatus {
         active: some(i32::try_from(tally.active.len()).unwrap_or(i32::MAX)),
         ready: Some(tally.ready),
         succeeded: some(tally.succeeded),
         failed: some(tally.failed),
         terminating: Some(tally.terminating),
-        completed_indexes: is_indexed(spec).then(|| ranges(&tally.done)),
-        start_time: known.start_time.clone().or_else(|| Some(now.clone())),
+        completed_indexes: is_indexed(spec).then(|| indexes::write(&tally.done)),
+        start_time: match is_suspended(spec) {
+            true => None,
+            false => start.or_else(|| Some(now.clone())),
+        },
         uncounted_terminated_pods: known.uncounted_terminated_pods.clone(),
         conditions: known.conditions.clone(),
         ..JobStatus::default()
     };
+    let conditions = status.conditions.get_or_insert_default();
+    ending::tell_suspension(conditions, spec, &now);
     if let Some(verdict) = verdict {
-        if matches!(verdict, Verdict::Complete) {
-            status.completion_time = Some(now.clone());
+        let is_over = tally.active.is_empty() && tally.terminating == 0;
+        let stage = match is_over {
+            true => Stage::Over,
+            false => Stage::Decided,
+        };
+        ending::tell(conditions, (&verdict, stage), &now);
+        if is_over && matches!(verdict, Verdict::Complete) {
+            status.completion_time = Some(now);
         }
-        status
-            .conditions
-            .get_or_insert_default()
-            .extend(conditions(&verdict, &now));
     }
-    if known == status {
+    status.conditions = status.conditions.filter(|them| !them.is_empty());
+    if job.status.as_ref() == Some(&status) {
         return Ok(());
     }
     let mut next = job.body.clone();
     next.status = Some(status);
-    let api: Api<Job> = workloads.api(job.key.namespace());
-    match api
-        .replace_status(job.key.name(), &PostParams::default(), &next)
-        .await
-    {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// First that the end is decided, then that it has come.
-fn conditions(verdict: &Verdict, now: &Time) -> [JobCondition; 2] {
-    let (types, reason, message) = match verdict {
-        Verdict::Complete => (
-            ["SuccessCriteriaMet", "Complete"],
-            "CompletionsReached",
-            "Reached expected number of succeeded pods",
-        ),
-        Verdict::Failed(reason, message) => (["FailureTarget", "Failed"], *reason, *message),
-    };
-    types.map(|type_| JobCondition {
-        type_: type_.to_owned(),
-        status: "True".to_owned(),
-        reason: Some(reason.to_owned()),
-        message: Some(message.to_owned()),
-        last_probe_time: Some(now.clone()),
-        last_transition_time: Some(now.clone()),
-    })
-}
-
-/// Indexes as `0-3,5`.
-fn ranges(indexes: &BTreeSet<i32>) -> String {
-    let mut ranges: Vec<(i32, i32)> = Vec::new();
-    for &index in indexes {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == index => *last = index,
-            _ => ranges.push((index, index)),
-        }
-    }
-    let texts = ranges.into_iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    });
-    texts.collect::<Vec<_>>().join(",")
-}
-
-fn ended_at(job: &Job) -> Option<Time> {
-    let conditions = job.status.as_ref()?.conditions.as_ref()?;
-    let end = conditions
-        .iter()
-        .find(|it| matches!(it.type_.as_str(), "Complete" | "Failed") && it.status == "True")?;
-    end.last_transition_time.clone()
+    workloads.write_status(&next).await.map(drop)
 }
 
 /// Deletes a job that has ended so long ago as it says itself.
@@ -272,29 +228,11 @@ async fn forget_when_due(
     let Some(lifetime) = spec.ttl_seconds_after_finished else {
         return Ok(Next::AwaitChange);
     };
-    let age = workloads.clock.now().0.as_second() - ended.0.as_second();
-    let left = i64::from(lifetime) - age;
-    if left > 0 {
-        return Ok(Next::After(Duration::from_secs(left.unsigned_abs())));
+    if let Some(left) = moment::left(&ended, i64::from(lifetime), &workloads.clock.now()) {
+        return Ok(Next::After(left));
     }
     let api: Api<Job> = workloads.api(job.key.namespace());
-    match api
-        .delete(job.key.name(), &DeleteParams::background())
-        .await
-    {
-        Ok(_) => Ok(Next::AwaitChange),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Next::AwaitChange),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn indexes_are_written_as_ranges() {
-        assert_eq!(ranges(&BTreeSet::from([0, 1, 2, 3, 5])), "0-3,5");
-        assert_eq!(ranges(&BTreeSet::new()), "");
-    }
+    let parameters = DeleteParams::background();
+    unless_gone(api.delete(job.key.name(), &parameters).await)?;
+    Ok(Next::AwaitChange)
 }

@@ -1,6 +1,6 @@
 //! Pods as their controllers see them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use k8s_openapi::{
     api::core::v1::{Pod, PodTemplateSpec},
@@ -13,7 +13,11 @@ use kube::{
 };
 use listwatch::Object;
 
-use super::Workloads;
+use super::{Workloads, revision::CONTROLLER_REVISION_HASH};
+use crate::objects::unless_gone;
+
+/// How long to wait for pods that are ready to be so for long enough.
+pub(super) const AVAILABLE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a new pod is called.
 pub(super) enum Naming<'a> {
@@ -49,7 +53,7 @@ where
 }
 
 /// The reference by which an object says who made it.
-pub(super) fn reference_to<K: Resource<DynamicType = ()>>(owner: &K) -> Option<OwnerReference> {
+pub(crate) fn reference_to<K: Resource<DynamicType = ()>>(owner: &K) -> Option<OwnerReference> {
     let mut reference = owner.controller_owner_ref(&())?;
     reference.block_owner_deletion = Some(true);
     Some(reference)
@@ -61,6 +65,12 @@ pub(super) fn set_label(pod: &mut Pod, name: &str, value: &str) {
     labels.insert(name.to_owned(), value.to_owned());
 }
 
+/// The revision of its set that a pod was made from.
+pub(super) fn revision(pod: &Pod) -> Option<&str> {
+    let labels = pod.metadata.labels.as_ref()?;
+    labels.get(CONTROLLER_REVISION_HASH).map(String::as_str)
+}
+
 pub(super) fn phase(pod: &Pod) -> &str {
     let status = pod.status.as_ref();
     status
@@ -70,12 +80,17 @@ pub(super) fn phase(pod: &Pod) -> &str {
 
 /// Whether it runs or will, and stays.
 pub(super) fn is_active(pod: &Pod) -> bool {
-    !matches!(phase(pod), "Succeeded" | "Failed") && pod.metadata.deletion_timestamp.is_none()
+    !has_ended(pod) && pod.metadata.deletion_timestamp.is_none()
+}
+
+/// Whether its containers have ended.
+pub(super) fn has_ended(pod: &Pod) -> bool {
+    matches!(phase(pod), "Succeeded" | "Failed")
 }
 
 /// Whether it is going.
 pub(super) fn is_terminating(pod: &Pod) -> bool {
-    pod.metadata.deletion_timestamp.is_some() && !matches!(phase(pod), "Succeeded" | "Failed")
+    pod.metadata.deletion_timestamp.is_some() && !has_ended(pod)
 }
 
 /// Since when it can be used; `None` if it cannot.
@@ -85,7 +100,8 @@ pub(super) fn ready_since(pod: &Pod) -> Option<Option<Time>> {
     (ready.status == "True").then(|| ready.last_transition_time.clone())
 }
 
-pub(super) fn is_ready(pod: &Pod) -> bool {
+/// Whether it can be used.
+pub(crate) fn is_ready(pod: &Pod) -> bool {
     ready_since(pod).is_some()
 }
 
@@ -108,13 +124,20 @@ impl Workloads {
     ) -> kube::Result<()> {
         let api: Api<Pod> = self.api(namespace);
         let mut last = None;
+        let mut refused = Ok(());
         for pod in pods {
-            last = Some(api.create(&PostParams::default(), &pod).await?.metadata);
+            match api.create(&PostParams::default(), &pod).await {
+                Ok(created) => last = Some(created.metadata),
+                Err(error) => {
+                    refused = Err(error);
+                    break;
+                }
+            }
         }
         if let Some(last) = last {
             self.pods.settle(&last).await;
         }
-        Ok(())
+        refused
     }
 
     /// Deletes pods, and waits until that shows.
@@ -126,11 +149,9 @@ impl Workloads {
                 uid: pod.metadata.uid.clone(),
                 resource_version: None,
             });
-            match api.delete(pod.key.name(), &exactly).await {
-                Ok(deleted) => last = deleted.left().map(|pod| pod.metadata).or(last),
-                Err(kube::Error::Api(status)) if status.is_not_found() => {}
-                Err(error) => return Err(error),
-            }
+            let deleted = unless_gone(api.delete(pod.key.name(), &exactly).await)?;
+            let marked = deleted.and_then(|deleted| deleted.left());
+            last = marked.map(|pod| pod.metadata).or(last);
         }
         if let Some(last) = last {
             self.pods.settle(&last).await;

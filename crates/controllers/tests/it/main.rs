@@ -4,9 +4,12 @@
 
 mod contents;
 mod custom_resources;
+mod disruption;
 mod garbage;
 mod namespaces;
 mod recorded;
+mod rollouts;
+mod services;
 mod stage;
 mod standing;
 mod storage;

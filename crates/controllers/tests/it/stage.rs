@@ -4,15 +4,20 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::BoxStream};
 use http::Request;
+use k8s_openapi::jiff::Timestamp;
 use kube::{
     Client,
     api::{DynamicObject, WatchEvent},
 };
+use listwatch::wall_clock::WallClock;
 use listwatch_controllers::{Choice, Controllers, Settings};
 use listwatch_server::RunningServer;
 use listwatch_store::MemoryStore;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, time::timeout};
+use tokio::{
+    net::TcpListener,
+    time::{Instant, timeout},
+};
 
 /// How long something may take that should take milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -67,6 +72,20 @@ impl Stage {
         let settings = Settings {
             choice: Choice::default().with_workloads(),
             simulated_nodes: count,
+            ..Settings::default()
+        };
+        stage.controllers = Some(Controllers::start(stage.server.handle(), settings));
+        stage
+    }
+
+    /// The same, whose controllers see the time of day pass as timers do.
+    pub(crate) async fn with_nodes_in_step(count: u32) -> Self {
+        let mut stage = Self::bare().await;
+        let (begun, timer) = (Timestamp::now(), Instant::now());
+        let settings = Settings {
+            choice: Choice::default().with_workloads(),
+            simulated_nodes: count,
+            clock: WallClock::simulated(move || begun + timer.elapsed()),
             ..Settings::default()
         };
         stage.controllers = Some(Controllers::start(stage.server.handle(), settings));
@@ -224,3 +243,33 @@ pub(crate) fn waiting_owner(object: &Value) -> Value {
 }
 
 pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A template of pods with this label and image.
+pub(crate) fn template(app: &str, image: &str) -> Value {
+    json!({
+        "metadata": {"labels": {"app": app}},
+        "spec": {"containers": [{"name": "main", "image": image}]},
+    })
+}
+
+/// Something that makes pods.
+pub(crate) fn workload(api_version: &str, kind: &str, name: &str, replicas: i32) -> Value {
+    json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": template(name, "example.com/one:1"),
+        },
+    })
+}
+
+/// Whether an object has a condition: what it says, or nothing.
+pub(crate) fn condition<'a>(object: &'a Value, name: &str) -> &'a Value {
+    let conditions = object["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    let found = conditions.find(|it| it["type"] == name);
+    found.map_or(&Value::Null, |it| &it["status"])
+}

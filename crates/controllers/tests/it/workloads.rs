@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, condition, template, workload};
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 const REPLICA_SETS: &str = "/apis/apps/v1/namespaces/default/replicasets";
@@ -11,31 +11,13 @@ const DAEMON_SETS: &str = "/apis/apps/v1/namespaces/default/daemonsets";
 const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-fn template(app: &str, image: &str) -> Value {
-    json!({
-        "metadata": {"labels": {"app": app}},
-        "spec": {"containers": [{"name": "main", "image": image}]},
-    })
-}
-
-fn workload(api_version: &str, kind: &str, name: &str, replicas: i32) -> Value {
-    json!({
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": name}},
-            "template": template(name, "example.com/one:1"),
-        },
-    })
-}
-
-fn condition<'a>(object: &'a Value, name: &str) -> &'a Value {
-    let conditions = object["status"]["conditions"].as_array();
-    let mut conditions = conditions.into_iter().flatten();
-    let found = conditions.find(|it| it["type"] == name);
-    found.map_or(&Value::Null, |it| &it["status"])
+fn job(name: &str) -> Value {
+    let mut job = workload("batch/v1", "Job", name, 1);
+    let spec = job["spec"].as_object_mut().unwrap();
+    spec["template"]["spec"]["restartPolicy"] = json!("Never");
+    spec.remove("replicas");
+    spec.remove("selector");
+    job
 }
 
 #[tokio::test(start_paused = true)]
@@ -209,12 +191,8 @@ async fn pods_of_a_stateful_set_come_in_order_and_go_in_the_opposite_order() {
 async fn an_indexed_job_runs_each_index_once() {
     let stage = Stage::with_nodes(1).await;
     let mut jobs = stage.watch(JOBS).await;
-    let mut job = workload("batch/v1", "Job", "sums", 1);
+    let mut job = job("sums");
     let spec = &mut job["spec"];
-    spec["template"]["spec"]["restartPolicy"] = json!("Never");
-    for member in ["replicas", "selector"] {
-        spec.as_object_mut().unwrap().remove(member);
-    }
     spec["completions"] = json!(5);
     spec["parallelism"] = json!(2);
     spec["completionMode"] = json!("Indexed");
@@ -239,13 +217,9 @@ async fn an_indexed_job_runs_each_index_once() {
 async fn a_job_whose_pods_fail_gives_up() {
     let stage = Stage::with_nodes(1).await;
     let mut jobs = stage.watch(JOBS).await;
-    let mut job = workload("batch/v1", "Job", "hopeless", 1);
+    let mut job = job("hopeless");
     let spec = &mut job["spec"];
-    spec["template"]["spec"]["restartPolicy"] = json!("Never");
     spec["template"]["metadata"]["annotations"] = json!({"listwatch.simulation/exit-code": "1"});
-    for member in ["replicas", "selector"] {
-        spec.as_object_mut().unwrap().remove(member);
-    }
     spec["backoffLimit"] = json!(2);
     stage.create(JOBS, job).await;
     let failed = jobs
@@ -254,6 +228,48 @@ async fn a_job_whose_pods_fail_gives_up() {
     assert_eq!(failed["status"]["failed"], 3);
     let reason = &failed["status"]["conditions"][1]["reason"];
     assert_eq!(reason, "BackoffLimitExceeded");
+    stage.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_suspended_has_no_pods_until_it_goes_on() {
+    let stage = Stage::with_nodes(1).await;
+    let mut jobs = stage.watch(JOBS).await;
+    let mut job = job("later");
+    job["spec"]["suspend"] = json!(true);
+    stage.create(JOBS, job).await;
+    let is_suspended = |it: &Value| condition(it, "Suspended") == "True";
+    let suspended = jobs.until_passes("later", is_suspended).await;
+    assert!(suspended["status"].get("startTime").is_none());
+    let (_, pods) = stage.ask("GET", PODS, None).await;
+    assert_eq!(pods["items"], json!([]));
+    let resume = json!({"spec": {"suspend": false}});
+    stage
+        .ask("PATCH", &format!("{JOBS}/later"), Some(resume))
+        .await;
+    let done = jobs
+        .until_passes("later", |it| condition(it, "Complete") == "True")
+        .await;
+    assert_eq!(condition(&done, "Suspended"), "False");
+    assert_eq!(done["status"]["succeeded"], 1);
+    stage.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_takes_too_long_is_ended() {
+    let stage = Stage::with_nodes_in_step(1).await;
+    let mut jobs = stage.watch(JOBS).await;
+    let mut job = job("slow");
+    job["spec"]["activeDeadlineSeconds"] = json!(10);
+    job["spec"]["ttlSecondsAfterFinished"] = json!(10);
+    job["spec"]["template"]["spec"]["nodeSelector"] = json!({"no": "such"});
+    stage.create(JOBS, job).await;
+    let failed = jobs
+        .until_passes("slow", |it| condition(it, "Failed") == "True")
+        .await;
+    let reason = &failed["status"]["conditions"][0]["reason"];
+    assert_eq!(reason, "DeadlineExceeded");
+    jobs.until("DELETED", "slow").await;
     stage.end().await;
 }
 

@@ -7,7 +7,10 @@ use k8s_openapi::{
 use listwatch::Object;
 
 use super::{Sets, newest_set, resize, size, spec, wanted};
-use crate::workloads::{Workloads, pods};
+use crate::{
+    share::{Rounding, share},
+    workloads::{Workloads, pods},
+};
 
 /// How pods are replaced.
 pub(super) enum Strategy {
@@ -43,8 +46,8 @@ impl Bounds {
         unavailable: Option<&IntOrString>,
         wanted: i32,
     ) -> Self {
-        let surge = part(surge, wanted, |hundredths| (hundredths + 99) / 100);
-        let unavailable = part(unavailable, wanted, |hundredths| hundredths / 100);
+        let surge = part(surge, wanted, Rounding::Up);
+        let unavailable = part(unavailable, wanted, Rounding::Down);
         match (surge, unavailable) {
             (0, 0) => Self {
                 surge: 0,
@@ -55,13 +58,9 @@ impl Bounds {
     }
 }
 
-fn part(value: Option<&IntOrString>, whole: i32, round: impl Fn(i64) -> i64) -> i32 {
-    let percent = match value {
-        Some(IntOrString::Int(number)) => return *number,
-        Some(IntOrString::String(text)) => text.trim_end_matches('%').parse().unwrap_or(0),
-        None => 25,
-    };
-    i32::try_from(round(i64::from(whole) * percent)).unwrap_or(i32::MAX)
+fn part(value: Option<&IntOrString>, whole: i32, rounding: Rounding) -> i32 {
+    let quarter = IntOrString::String("25%".to_owned());
+    share(value.unwrap_or(&quarter), whole, rounding).unwrap_or_default()
 }
 
 /// Old pods go, and when all are gone the new ones come.

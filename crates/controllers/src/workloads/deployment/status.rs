@@ -1,22 +1,31 @@
-//! What a deployment says of its progress.
+//! What a deployment says of itself.
 
 use k8s_openapi::{
     api::apps::v1::{Deployment, DeploymentCondition, DeploymentStatus, ReplicaSetStatus},
-    apimachinery::pkg::apis::meta::v1::{MicroTime, Time},
-    jiff::Timestamp,
+    apimachinery::pkg::apis::meta::v1::MicroTime,
 };
-use kube::{Api, api::PostParams};
-use listwatch::Object;
+use listwatch::{Next, Object};
 
-use super::{Sets, rollout, wanted};
-use crate::workloads::Workloads;
+use super::{
+    Sets,
+    progress::{self, PROGRESSING, Sight},
+    rollout, wanted,
+};
+use crate::{
+    moment,
+    workloads::{Workloads, some},
+};
+
+/// The condition of one whose sets cannot have their pods.
+const FAILURE: &str = "ReplicaFailure";
 
 /// What a condition is, and why.
-struct Finding {
-    type_: &'static str,
-    status: &'static str,
-    reason: &'static str,
-    message: String,
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) type_: &'static str,
+    pub(super) status: &'static str,
+    pub(super) reason: String,
+    pub(super) message: String,
 }
 
 /// Writes down how far it is, if that is news.
@@ -24,24 +33,42 @@ pub(super) async fn tell(
     workloads: &Workloads,
     deployment: &Object<Deployment>,
     sets: &Sets,
-) -> kube::Result<()> {
+) -> kube::Result<Next> {
     let known = deployment.status.clone().unwrap_or_default();
     let mut status = count(deployment, sets);
     status.collision_count = known.collision_count;
-    status.conditions = known.conditions.clone();
     let now = workloads.clock.now();
-    let conditions = status.conditions.get_or_insert_default();
-    let findings = [
-        progressing(deployment, sets, &known),
-        availability(deployment, sets),
-    ];
-    for finding in findings.into_iter().flatten() {
-        set(conditions, finding, &now);
+    let mut conditions = known.conditions.clone().unwrap_or_default();
+    let sight = Sight {
+        deployment,
+        set: sets.new.as_ref(),
+        known: &known,
+        now: &status,
+    };
+    let deadline = progress::deadline(deployment);
+    match deadline {
+        Some(seconds) => {
+            let news = progress::news(&sight, seconds, &now);
+            news.into_iter()
+                .for_each(|finding| set(&mut conditions, finding, &now));
+        }
+        None => conditions.retain(|it| it.type_ != PROGRESSING),
     }
-    if known == status {
-        return Ok(());
+    let availability = availability(deployment, &status);
+    if is_news(&conditions, &availability) {
+        set(&mut conditions, availability, &now);
     }
-    write(workloads, deployment, status).await
+    match failure(sets) {
+        Some(failure) if is_news(&conditions, &failure) => set(&mut conditions, failure, &now),
+        Some(_) => {}
+        None => conditions.retain(|it| it.type_ != FAILURE),
+    }
+    let next = progress::next(&conditions, deadline, &now);
+    status.conditions = Some(conditions);
+    if known != status {
+        write(workloads, deployment, status).await?;
+    }
+    Ok(next)
 }
 
 /// Remembers that the name of a set was taken, so that the next attempt takes another.
@@ -64,29 +91,17 @@ async fn write(
     next.status = Some(status);
     // What is written here does not depend on what others write elsewhere.
     next.metadata.resource_version = None;
-    let api: Api<Deployment> = workloads.api(deployment.key.namespace());
-    let parameters = PostParams::default();
-    match api
-        .replace_status(deployment.key.name(), &parameters, &next)
-        .await
-    {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        Err(error) => Err(error),
-    }
+    workloads.write_status(&next).await.map(drop)
 }
 
 fn count(deployment: &Object<Deployment>, sets: &Sets) -> DeploymentStatus {
     let sum = |number: fn(&ReplicaSetStatus) -> i32| -> i32 {
-        sets.all()
-            .filter_map(|set| set.status.as_ref())
-            .map(number)
-            .sum()
+        let statuses = sets.all().filter_map(|set| set.status.as_ref());
+        statuses.map(number).sum()
     };
     let replicas = sum(|status| status.replicas);
     let available = sum(|status| status.available_replicas.unwrap_or_default());
     let new = sets.new.as_ref().and_then(|set| set.status.as_ref());
-    let some = |count: i32| Some(count).filter(|count| *count != 0);
     DeploymentStatus {
         observed_generation: deployment.metadata.generation,
         replicas: some(replicas),
@@ -94,55 +109,18 @@ fn count(deployment: &Object<Deployment>, sets: &Sets) -> DeploymentStatus {
         ready_replicas: some(sum(|status| status.ready_replicas.unwrap_or_default())),
         available_replicas: some(available),
         unavailable_replicas: some((wanted(deployment).max(replicas) - available).max(0)),
+        terminating_replicas: Some(sum(|it| it.terminating_replicas.unwrap_or_default())),
         ..DeploymentStatus::default()
     }
 }
 
-fn progressing(
-    deployment: &Object<Deployment>,
-    sets: &Sets,
-    known: &DeploymentStatus,
-) -> Option<Finding> {
-    let set = sets.new.as_ref()?;
-    let now = count(deployment, sets);
-    let wanted = Some(wanted(deployment)).filter(|wanted| *wanted != 0);
-    let is_complete = now.updated_replicas == wanted
-        && now.replicas == wanted
-        && now.available_replicas == wanted;
-    let name = set.key.name();
-    let finding = |reason, message| Finding {
-        type_: "Progressing",
-        status: "True",
-        reason,
-        message,
-    };
-    if is_complete {
-        let message = format!("ReplicaSet {name:?} has successfully progressed.");
-        return Some(finding("NewReplicaSetAvailable", message));
-    }
-    let is_first = known.conditions.as_ref().is_none_or(Vec::is_empty);
-    Some(match is_first {
-        true => finding(
-            "NewReplicaSetCreated",
-            format!("Created new replica set {name:?}"),
-        ),
-        false => finding(
-            "ReplicaSetUpdated",
-            format!("ReplicaSet {name:?} is progressing."),
-        ),
-    })
-}
-
-fn availability(deployment: &Object<Deployment>, sets: &Sets) -> Option<Finding> {
-    let available = count(deployment, sets)
-        .available_replicas
-        .unwrap_or_default();
+fn availability(deployment: &Object<Deployment>, now: &DeploymentStatus) -> Finding {
+    let available = now.available_replicas.unwrap_or_default();
     let unavailable = match rollout::strategy(deployment) {
         rollout::Strategy::Recreate => 0,
         rollout::Strategy::Rolling(bounds) => bounds.unavailable,
     };
-    let is_available = available >= wanted(deployment) - unavailable;
-    let (status, reason, message) = match is_available {
+    let (status, reason, message) = match available >= wanted(deployment) - unavailable {
         true => (
             "True",
             "MinimumReplicasAvailable",
@@ -154,34 +132,52 @@ fn availability(deployment: &Object<Deployment>, sets: &Sets) -> Option<Finding>
             "Deployment does not have minimum availability.",
         ),
     };
-    Some(Finding {
+    Finding {
         type_: "Available",
         status,
-        reason,
+        reason: reason.to_owned(),
         message: message.to_owned(),
+    }
+}
+
+/// Why its sets cannot have their pods, that of the newest template first.
+fn failure(sets: &Sets) -> Option<Finding> {
+    let all = sets.new.iter().chain(&sets.old);
+    let conditions = all.flat_map(|set| set.status.iter().flat_map(|it| &it.conditions));
+    let found = conditions.flatten().find(|it| it.type_ == FAILURE)?;
+    Some(Finding {
+        type_: FAILURE,
+        status: "True",
+        reason: found.reason.clone().unwrap_or_default(),
+        message: found.message.clone().unwrap_or_default(),
+    })
+}
+
+fn is_news(conditions: &[DeploymentCondition], finding: &Finding) -> bool {
+    let known = conditions.iter().find(|it| it.type_ == finding.type_);
+    known.is_none_or(|known| {
+        (known.status.as_str(), known.reason.as_deref())
+            != (finding.status, Some(finding.reason.as_str()))
     })
 }
 
 fn set(conditions: &mut Vec<DeploymentCondition>, finding: Finding, now: &MicroTime) {
-    let now = Timestamp::from_second(now.0.as_second()).expect("whole seconds stay in range");
+    let now = moment::second(now);
     let mut condition = DeploymentCondition {
         type_: finding.type_.to_owned(),
         status: finding.status.to_owned(),
-        reason: Some(finding.reason.to_owned()),
+        reason: Some(finding.reason),
         message: Some(finding.message),
-        last_update_time: Some(Time(now)),
-        last_transition_time: Some(Time(now)),
+        last_update_time: Some(now.clone()),
+        last_transition_time: Some(now),
     };
-    let known = conditions.iter_mut().find(|it| it.type_ == finding.type_);
-    let Some(known) = known else {
-        conditions.push(condition);
-        return;
-    };
-    if known.status == condition.status {
-        condition.last_transition_time = known.last_transition_time.clone();
+    match conditions.iter_mut().find(|it| it.type_ == finding.type_) {
+        Some(known) => {
+            if known.status == condition.status {
+                condition.last_transition_time = known.last_transition_time.clone();
+            }
+            *known = condition;
+        }
+        None => conditions.push(condition),
     }
-    if (&known.status, &known.reason) == (&condition.status, &condition.reason) {
-        condition.last_update_time = known.last_update_time.clone();
-    }
-    *known = condition;
 }

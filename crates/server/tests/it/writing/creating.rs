@@ -121,6 +121,22 @@ async fn the_namespaces_and_the_service_of_the_api_are_there_from_the_start() {
     let service = "/api/v1/namespaces/default/services/kubernetes";
     let service = server.get(service).await.ok();
     assert_eq!(service["spec"]["type"], "ClusterIP");
+    let port = &service["spec"]["ports"][0]["targetPort"];
+    let endpoints = "/api/v1/namespaces/default/endpoints/kubernetes";
+    let endpoints = server.get(endpoints).await.ok();
+    assert_eq!(
+        endpoints["subsets"][0]["addresses"],
+        json!([{"ip": "127.0.0.1"}])
+    );
+    assert_eq!(&endpoints["subsets"][0]["ports"][0]["port"], port);
+    let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices\
+                  ?labelSelector=kubernetes.io/service-name%3Dkubernetes";
+    let slices = server.get(slices).await.ok();
+    assert_eq!(
+        slices["items"][0]["endpoints"][0]["addresses"],
+        json!(["127.0.0.1"])
+    );
+    assert_eq!(&slices["items"][0]["ports"][0]["port"], port);
     for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
         let namespace = server.get(&format!("/api/v1/namespaces/{name}")).await.ok();
         assert_eq!(namespace["status"]["phase"], "Active");
