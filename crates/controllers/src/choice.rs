@@ -35,6 +35,8 @@ pub enum Name {
     Endpoint,
     /// Writes down where services lead, as EndpointSlices.
     EndpointSlice,
+    /// Writes down as EndpointSlices what people wrote as Endpoints.
+    EndpointSliceMirroring,
 }
 
 /// The controllers that run.
@@ -55,7 +57,7 @@ pub struct UnknownController {
 
 impl Name {
     /// All that there are.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
@@ -70,10 +72,11 @@ impl Name {
         Self::Job,
         Self::Endpoint,
         Self::EndpointSlice,
+        Self::EndpointSliceMirroring,
     ];
 
     /// Those that make pods, and those that say how they are reached.
-    pub const WORKLOADS: [Self; 8] = [
+    pub const WORKLOADS: [Self; 9] = [
         Self::Deployment,
         Self::ReplicaSet,
         Self::ReplicationController,
@@ -82,6 +85,7 @@ impl Name {
         Self::Job,
         Self::Endpoint,
         Self::EndpointSlice,
+        Self::EndpointSliceMirroring,
     ];
 
     /// What users call it.
@@ -101,6 +105,7 @@ impl Name {
             Self::Job => "job",
             Self::Endpoint => "endpoint",
             Self::EndpointSlice => "endpointslice",
+            Self::EndpointSliceMirroring => "endpointslicemirroring",
         }
     }
 

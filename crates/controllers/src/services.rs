@@ -2,6 +2,7 @@
 
 mod address;
 mod endpoints;
+mod mirror;
 mod slices;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -69,6 +70,12 @@ impl Services {
                     keys.collect::<Vec<_>>()
                 });
             tasks.spawn(self.run(controller, stop, slices::reconcile));
+        }
+        if choice.includes(Name::EndpointSliceMirroring) {
+            let controller = Controller::new("endpointslicemirroring", &self.services)
+                .owns_through(&self.slices, service_of)
+                .owns_through(&self.endpoints, |it| Some(it.key.clone()));
+            tasks.spawn(self.run(controller, stop, mirror::reconcile));
         }
     }
 

@@ -29,25 +29,25 @@ use crate::{
 };
 
 /// Says who keeps a slice.
-const MANAGED_BY: (&str, &str) = (
-    "endpointslice.kubernetes.io/managed-by",
-    "endpointslice-controller.k8s.io",
-);
+pub(super) const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+
+/// Who keeps these.
+const OURSELVES: &str = "endpointslice-controller.k8s.io";
 
 /// Where a node is, as slices tell it.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Endpoints in one slice. Others go into the next.
-const ENDPOINTS_MAX: usize = 100;
+pub(super) const ENDPOINTS_MAX: usize = 100;
 
 type Slice = Arc<Object<EndpointSlice>>;
 
 /// What is to be written.
 #[derive(Debug, Default)]
-struct Plan {
-    create: Vec<EndpointSlice>,
-    update: Vec<EndpointSlice>,
-    delete: Vec<String>,
+pub(super) struct Plan {
+    pub(super) create: Vec<EndpointSlice>,
+    pub(super) update: Vec<EndpointSlice>,
+    pub(super) delete: Vec<String>,
 }
 
 pub(super) async fn reconcile(key: ObjectKey, services: Arc<Services>) -> kube::Result<Next> {
@@ -63,7 +63,7 @@ pub(super) async fn reconcile(key: ObjectKey, services: Arc<Services>) -> kube::
     let known = snapshot.by_index(&services.slices_by_service, &key);
     let known: Vec<Slice> = known
         .into_iter()
-        .filter(|slice| slice.labels.get(MANAGED_BY.0) == Some(MANAGED_BY.1))
+        .filter(|slice| slice.labels.get(MANAGED_BY) == Some(OURSELVES))
         .cloned()
         .collect();
     let families = Family::of(service);
@@ -221,7 +221,12 @@ impl Plan {
         }
     }
 
-    async fn carry_out(self, services: &Services, service: &ObjectKey) -> kube::Result<()> {
+    /// Writes what is to be written, and waits until it shows.
+    pub(super) async fn carry_out(
+        self,
+        services: &Services,
+        service: &ObjectKey,
+    ) -> kube::Result<()> {
         let namespace = service.namespace().unwrap_or_default();
         let client = services.workloads.client.clone();
         let api: Api<EndpointSlice> = Api::namespaced(client, namespace);
@@ -284,6 +289,6 @@ fn new_slice(
 fn labels(service: &Object<Service>, spec: &ServiceSpec) -> BTreeMap<String, String> {
     let mut labels = handed_down(service, spec);
     labels.insert(SERVICE_NAME.to_owned(), service.key.name().to_owned());
-    labels.insert(MANAGED_BY.0.to_owned(), MANAGED_BY.1.to_owned());
+    labels.insert(MANAGED_BY.to_owned(), OURSELVES.to_owned());
     labels
 }

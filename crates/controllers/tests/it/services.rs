@@ -173,3 +173,32 @@ async fn many_pods_are_spread_over_slices_of_a_hundred() {
     assert_eq!(sizes.len(), 2);
     stage.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_people_write_for_a_service_is_told_as_slices_too() {
+    let stage = Stage::with("endpointslicemirroring").await;
+    let mut slices = stage.watch(SLICES).await;
+    let mut service = service(json!({"ports": [{"port": 80}]}));
+    service["spec"].as_object_mut().unwrap().remove("selector");
+    stage.create(SERVICES, service).await;
+    let subset = |ip: &str| json!([{"addresses": [{"ip": ip}], "ports": [{"port": 80}]}]);
+    let endpoints = json!({
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "web"},
+        "subsets": subset("10.1.2.3"),
+    });
+    stage.create(ENDPOINTS, endpoints).await;
+    let (_, slice) = slices.next().await;
+    assert_eq!(slice["endpoints"][0]["addresses"], json!(["10.1.2.3"]));
+    assert_eq!(slice["ports"][0]["port"], 80);
+    let changed = json!({"subsets": subset("10.2.3.4")});
+    let path = format!("{ENDPOINTS}/web");
+    assert_eq!(stage.ask("PATCH", &path, Some(changed)).await.0, 200);
+    let (kind, slice) = slices.next().await;
+    assert_eq!(kind, "MODIFIED");
+    assert_eq!(slice["endpoints"][0]["addresses"], json!(["10.2.3.4"]));
+    stage.delete(&path, "Background").await;
+    assert_eq!(slices.next().await.0, "DELETED");
+    stage.end().await;
+}
