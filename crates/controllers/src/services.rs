@@ -56,7 +56,7 @@ impl Services {
         if choice.includes(Name::Endpoint) {
             let controller = self
                 .controller("endpoint")
-                .owns_through(&self.endpoints, |it| endpoints::service_of(it));
+                .owns_through(&self.endpoints, endpoints::service_of);
             tasks.spawn(self.run(controller, stop, endpoints::reconcile));
         }
         if choice.includes(Name::EndpointSlice) {
