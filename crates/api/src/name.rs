@@ -218,22 +218,47 @@ fn is_dns_subdomain(text: &str) -> bool {
 }
 
 fn is_dns_label(text: &str) -> bool {
-    let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    is_framed(text, is_alphanumeric, |byte| byte == b'-')
+    is_framed(text, LOWER, LOWER | DASH)
 }
 
 fn is_qualified_name_part(text: &str) -> bool {
-    let is_joint = |byte| matches!(byte, b'-' | b'_' | b'.');
-    is_framed(text, |byte| byte.is_ascii_alphanumeric(), is_joint)
+    is_framed(text, LOWER | UPPER, LOWER | UPPER | DASH | JOINT)
 }
 
-/// Whether `text` consists of ends and joints, and begins and ends with an end.
-fn is_framed(text: &str, is_end: impl Fn(u8) -> bool, is_joint: impl Fn(u8) -> bool) -> bool {
+/// Lower case letters and digits.
+const LOWER: u8 = 1;
+/// Upper case letters.
+const UPPER: u8 = 2;
+/// The dash.
+const DASH: u8 = 4;
+/// What else joins the parts of names of labels.
+const JOINT: u8 = 8;
+
+/// What each byte is, in names; zero for those that no name has.
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' | b'0'..=b'9' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'-' => DASH,
+            b'_' | b'.' => JOINT,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// Whether `text` consists of bytes of some classes, and begins and ends with one of fewer.
+fn is_framed(text: &str, ends: u8, parts: u8) -> bool {
+    let is = |classes: u8, byte: u8| CLASSES[usize::from(byte)] & classes != 0;
     let bytes = text.as_bytes();
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else {
         return false;
     };
-    is_end(first) && is_end(last) && bytes.iter().all(|&byte| is_end(byte) || is_joint(byte))
+    is(ends, first) && is(ends, last) && bytes.iter().all(|&byte| is(parts, byte))
 }
 
 #[cfg(test)]

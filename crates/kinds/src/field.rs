@@ -4,7 +4,6 @@
 //! a field that is wrong, so a good object costs lookups alone.
 
 use std::cell::RefCell;
-use std::cmp::Ordering;
 
 use listwatch_api::field_error::{BadValue, FIELD_ERRORS_MAX};
 use listwatch_api::{FieldError, FieldErrorKind, FieldPath};
@@ -12,6 +11,7 @@ use serde_json::Value;
 
 mod amounts;
 mod labels;
+mod members;
 mod names;
 mod numbers;
 #[cfg(test)]
@@ -19,6 +19,7 @@ mod tests;
 
 pub(crate) use amounts::{Quantity, non_negative_quantity, positive_quantity};
 pub(crate) use labels::{LabelValues, Selection, check_label_selector, check_labels, selects};
+pub(crate) use members::Members;
 pub(crate) use names::*;
 pub(crate) use numbers::*;
 
@@ -31,6 +32,8 @@ pub(crate) struct Field<'v, 'p> {
     value: &'v Value,
     parent: Option<&'p Field<'v, 'p>>,
     step: Step<'p>,
+    /// Where many members are looked for.
+    members: Option<&'p Members<'v>>,
     errors: &'p RefCell<Vec<FieldError>>,
 }
 
@@ -40,12 +43,6 @@ enum Step<'p> {
     Member(&'p str),
     Element(usize),
     Key(&'p str),
-}
-
-/// The order of two names, most of which differ in their first letter.
-fn order(one: &str, other: &str) -> Ordering {
-    let [first, second] = [one, other].map(|name| name.as_bytes().first());
-    first.cmp(&second).then_with(|| one.cmp(other))
 }
 
 /// What is asked of a field.
@@ -58,6 +55,7 @@ pub(crate) fn check<'v>(object: &'v Value, rules: impl FnOnce(&Field<'v, '_>)) -
         value: object,
         parent: None,
         step: Step::Root,
+        members: None,
         errors: &errors,
     });
     errors.into_inner()
@@ -71,37 +69,45 @@ impl<'v, 'p> Field<'v, 'p> {
     }
 
     /// The member with this name, which may be absent.
+    #[inline]
     pub(crate) fn child<'s>(&'s self, name: &'s str) -> Field<'v, 's> {
-        self.to(self.value.get(name).unwrap_or(&ABSENT), Step::Member(name))
+        self.to(self.member(name), Step::Member(name))
     }
 
     /// The member with this name, if it is there.
+    #[inline]
     pub(crate) fn given<'s>(&'s self, name: &'s str) -> Option<Field<'v, 's>> {
-        let child = self.child(name);
-        (!child.value.is_null()).then_some(child)
+        let value = self.member(name);
+        (!value.is_null()).then(|| self.to(value, Step::Member(name)))
     }
 
-    /// The members with these names, which are sorted as members are: one walk along both, where
-    /// each name by itself would be searched for.
+    /// The members with these names, which may be absent.
     pub(crate) fn members<'s, const N: usize>(
         &'s self,
         names: [&'static str; N],
     ) -> [Field<'v, 's>; N] {
-        debug_assert!(names.is_sorted(), "{names:?}");
-        let mut entries = self.value.as_object().into_iter().flatten();
-        let mut entry = entries.next();
-        names.map(|name| {
-            let mut found = &ABSENT;
-            while let Some((key, value)) = entry {
-                match order(key, name) {
-                    Ordering::Greater => break,
-                    Ordering::Equal => found = value,
-                    Ordering::Less => {}
-                }
-                entry = entries.next();
-            }
-            self.to(found, Step::Member(name))
-        })
+        names.map(|name| self.child(name))
+    }
+
+    /// The value of the member with this name.
+    #[inline]
+    fn member(&self, name: &str) -> &'v Value {
+        match (self.members, self.value) {
+            (Some(members), _) => members.get(name).unwrap_or(&ABSENT),
+            (None, Value::Object(members)) => members.get(name).unwrap_or(&ABSENT),
+            _ => &ABSENT,
+        }
+    }
+
+    /// The same field, to be asked for many of its members, which are these.
+    pub(crate) fn spread<'s>(&self, members: &'s Members<'v>) -> Field<'v, 's>
+    where
+        'p: 's,
+    {
+        Field {
+            members: Some(members),
+            ..*self
+        }
     }
 
     /// The entry of this map under `key`, which may be absent.
@@ -140,14 +146,20 @@ impl<'v, 'p> Field<'v, 'p> {
     where
         'v: 'w,
     {
-        Field { value, ..*self }
+        Field {
+            value,
+            members: None,
+            ..*self
+        }
     }
 
+    #[inline]
     fn to<'s>(&'s self, value: &'v Value, step: Step<'s>) -> Field<'v, 's> {
         Field {
             value,
             parent: Some(self),
             step,
+            members: None,
             errors: self.errors,
         }
     }

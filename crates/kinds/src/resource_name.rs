@@ -42,7 +42,12 @@ pub(crate) fn is_in_quotas(name: &str) -> bool {
 
 /// Whether a container has it, not counting what others define.
 pub(crate) fn is_of_containers(name: &str) -> bool {
-    matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
+    is_usual(name) || is_huge_page(name)
+}
+
+/// Whether it is one of the few that nearly all containers have, of which there is no more to ask.
+fn is_usual(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage")
 }
 
 /// Whether Kubernetes itself defines it.
@@ -80,6 +85,9 @@ impl Field<'_, '_> {
 
     /// Demands that `resource` names something that containers can have.
     pub(crate) fn container_resource_name(&self, resource: &str) {
+        if is_usual(resource) {
+            return;
+        }
         self.resource_name(resource);
         if !resource.contains('/') {
             if !is_of_containers(resource) {
@@ -101,6 +109,9 @@ impl Field<'_, '_> {
     /// Demands an amount that can be had of `resource`.
     pub(crate) fn amount_of(&self, resource: &str) {
         non_negative_quantity(self);
+        if is_usual(resource) {
+            return;
+        }
         let is_counted = COUNTED.contains(&resource) || is_extended(resource);
         if is_counted && self.quantity().whole().is_none() {
             self.invalid("must be an integer");

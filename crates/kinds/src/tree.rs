@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 /// Gives a member its value where it is missing, null or an empty text.
 pub(crate) fn fill(parent: &mut Value, field: &str, value: impl Into<Value>) {
-    if is_empty(&parent[field]) {
-        parent[field] = value.into();
+    match parent.get_mut(field) {
+        Some(member) if !is_empty(member) => {}
+        Some(member) => *member = value.into(),
+        None => parent[field] = value.into(),
     }
 }
 
@@ -49,6 +51,7 @@ pub(crate) fn add_name(parent: &mut Value, field: &str, name: &str) {
     }
 }
 
-fn is_empty(value: &Value) -> bool {
+/// Whether a value is null or an empty text.
+pub(crate) fn is_empty(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(str::is_empty)
 }

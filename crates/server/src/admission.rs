@@ -22,7 +22,9 @@ pub(crate) use chain::Chain;
 pub(crate) use interceptors::{Interceptors, configures};
 pub(crate) use matching::{Operation, read_selector, selects};
 pub(crate) use namespace_lifecycle::{Home, find_home, refuse_to_delete};
-pub(crate) use plugins::{Surroundings, note_phase, select};
+pub(crate) use plugins::{
+    Restored, Surroundings, asks_for_what_is_stored, note_phase, restore, select,
+};
 pub(crate) use policies::{check_expressions, expression_warnings};
 pub(crate) use quota::{Accounting, is_quota, observe as observe_quota};
 pub(crate) use request::{Asked, GROUPS, USER};

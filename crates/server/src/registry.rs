@@ -1,7 +1,7 @@
 //! Which kinds exist and how each behaves, as data.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use arc_swap::ArcSwap;
 use listwatch_api::schema::{Schema, TypeId};
@@ -74,16 +74,17 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The kinds that are always there.
+    /// The kinds that are always there. They are read once in a process.
     pub fn builtin() -> Self {
-        let schema = Schema::parse(&BUILTIN_SCHEMA).expect("a test reads the built-in schema");
-        let schema = Arc::new(schema);
-        let definitions = kind_table::parse(BUILTIN_KINDS, &schema)
-            .expect("a test reads the table of built-in kinds")
-            .into_iter()
-            .map(Arc::new)
-            .collect();
-        Self::new(definitions, schema)
+        static BUILTIN: LazyLock<(Vec<Arc<Definition>>, Arc<Schema>)> = LazyLock::new(|| {
+            let schema = Schema::parse(&BUILTIN_SCHEMA).expect("a test reads the built-in schema");
+            let definitions = kind_table::parse(BUILTIN_KINDS, &schema)
+                .expect("a test reads the table of built-in kinds");
+            let definitions = definitions.into_iter().map(Arc::new);
+            (definitions.collect(), Arc::new(schema))
+        });
+        let (definitions, schema) = &*BUILTIN;
+        Self::new(definitions.clone(), Arc::clone(schema))
     }
 
     /// A registry of these kinds, in discovery's order, with the shapes they refer to.

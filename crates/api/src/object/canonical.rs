@@ -10,6 +10,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{
     draft::Draft,
+    parts::Members,
     scanner::{control_bytes, repeated, zero_bytes},
     stored::{Layout, append_decimal},
 };
@@ -67,6 +68,24 @@ pub fn is_text_of(text: &[u8], value: &Value) -> bool {
         append_value(value, buffer);
         buffer == text
     })
+}
+
+/// Whether this is the canonical text of an object, but for members that the object does not have
+/// and `may_be_missing` accepts, with their names and texts.
+pub(super) fn is_text_but_for(
+    text: &str,
+    object: &Map<String, Value>,
+    may_be_missing: impl Fn(&str, &str) -> bool,
+) -> bool {
+    let mut written = Members::of(text);
+    let mut members = sorted(object).peekable();
+    let is_same = written.by_ref().all(|(name, text)| {
+        match members.next_if(|(known, _)| *known == name) {
+            Some((_, value)) => is_text_of(text.as_bytes(), value),
+            None => may_be_missing(name, text),
+        }
+    });
+    is_same && written.is_complete() && members.next().is_none()
 }
 
 /// What is written, as text of just its size.

@@ -85,6 +85,25 @@ impl Outline {
         let found = untouched.find(|(known, _)| **known == *name);
         found.is_some_and(|(_, text)| canonical::is_text_of(text, value))
     }
+
+    /// Whether a member that was not parsed has this value, but for parts that the value leaves out
+    /// and `may_be_missing` accepts, with their names and texts.
+    pub fn has_untouched_but_for(
+        &self,
+        name: &str,
+        value: &Value,
+        may_be_missing: impl Fn(&str, &str) -> bool,
+    ) -> bool {
+        let mut untouched = self.untouched.iter();
+        let found = untouched.find(|(known, _)| **known == *name);
+        let text = found.and_then(|(_, text)| std::str::from_utf8(text).ok());
+        match (text, value) {
+            (Some(text), Value::Object(parts)) => {
+                canonical::is_text_but_for(text, parts, may_be_missing)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl From<Outline> for Draft {
@@ -162,6 +181,31 @@ mod tests {
         outline.parse_all().unwrap();
         assert!(outline.untouched.is_empty());
         assert_eq!(outline.object["status"], whole["status"]);
+    }
+
+    #[test]
+    fn a_member_may_be_the_same_but_for_what_is_left_out() {
+        let object = json!({"metadata": {}, "spec": {"a": 1, "b": "\u{e9}<", "c": {"d": []}}});
+        let stored = StoredObject::scan(to_canonical(&object).into(), &[]).unwrap();
+        let outline = Outline::of(&stored).unwrap();
+        let is_same_but_for = |missing: &'static [(&str, &str)], value: Value| {
+            let may_be_missing = |name: &str, text: &str| missing.contains(&(name, text));
+            outline.has_untouched_but_for("spec", &value, may_be_missing)
+        };
+        let whole = &object["spec"];
+        assert!(is_same_but_for(&[], whole.clone()));
+        assert!(is_same_but_for(&[("a", "1")], whole.clone()));
+        let without_a = json!({"b": "\u{e9}<", "c": {"d": []}});
+        assert!(is_same_but_for(&[("a", "1")], without_a.clone()));
+        assert!(!is_same_but_for(&[("a", "2"), ("b", "1")], without_a.clone()));
+        assert!(!is_same_but_for(&[], without_a));
+        assert!(is_same_but_for(&[("c", r#"{"d":[]}"#)], json!({"a": 1, "b": "\u{e9}<"})));
+        let with_more = json!({"a": 1, "b": "\u{e9}<", "c": {"d": []}, "e": 1});
+        assert!(!is_same_but_for(&[("a", "1")], with_more));
+        let with_other = json!({"a": 2, "b": "\u{e9}<", "c": {"d": []}});
+        assert!(!is_same_but_for(&[("a", "1")], with_other));
+        assert!(!outline.has_untouched_but_for("metadata", &json!({}), |_, _| true));
+        assert!(!outline.has_untouched_but_for("spec", &json!(1), |_, _| true));
     }
 
     #[test]

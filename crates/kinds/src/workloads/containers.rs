@@ -11,7 +11,7 @@ use super::probes::{Probe, check_lifecycle, check_probe};
 use super::resources::{ClaimNames, ResourceNames, check_requirements};
 use super::security::check_security_context;
 use super::volumes::Volumes;
-use crate::field::{Field, port_name_problems};
+use crate::field::{Field, Members, port_name_problems};
 
 const RULES_MAX: usize = 20;
 const EXIT_CODES_MAX: usize = 255;
@@ -71,6 +71,8 @@ pub(super) fn check_containers(containers: &Field<'_, '_>, around: &Surroundings
     }
     let mut names = Vec::new();
     for container in containers.elements() {
+        let members = Members::of(container.value());
+        let container = container.spread(&members);
         check_common(&container, around);
         let name = container.child("name");
         match names.contains(&name.text()) {

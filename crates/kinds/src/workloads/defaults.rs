@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::image;
 use crate::field::Quantity;
-use crate::tree::{clear, each, fill, part};
+use crate::tree::{clear, each, fill, is_empty, part};
 
 const SECONDS_OF_GRACE: i64 = 30;
 const FILE_MODE: i64 = 0o644;
@@ -70,39 +70,74 @@ fn fill_pod_spec(spec: &mut Value) {
     }
 }
 
+/// One walk along what a container has, where a search for all it may have would take longer.
 fn fill_container(container: &mut Value) {
-    let policy = match image::tag(container["image"].as_str().unwrap_or_default()) {
+    let Some(members) = container.as_object_mut() else {
+        return;
+    };
+    let mut pull_policy = pull_policy_of("");
+    let mut missing = [
+        "imagePullPolicy",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+    ]
+    .map(Some);
+    for (name, member) in members.iter_mut().filter(|(_, member)| !member.is_null()) {
+        match name.as_str() {
+            "env" => elements(member).for_each(fill_variable),
+            "image" => pull_policy = pull_policy_of(member.as_str().unwrap_or_default()),
+            "imagePullPolicy" => note(&mut missing[0], member),
+            "lifecycle" => fill_lifecycle(member),
+            "livenessProbe" | "readinessProbe" | "startupProbe" => fill_probe(member),
+            "ports" => elements(member).for_each(|port| fill(port, "protocol", "TCP")),
+            "resources" => round_requirements(member),
+            "terminationMessagePath" => note(&mut missing[1], member),
+            "terminationMessagePolicy" => note(&mut missing[2], member),
+            _ => {}
+        }
+    }
+    let values = [pull_policy, "/dev/termination-log", "File"];
+    for (name, value) in missing.into_iter().zip(values) {
+        if let Some(name) = name {
+            members.insert(name.to_owned(), value.into());
+        }
+    }
+}
+
+/// Forgets that something is missing which is there.
+fn note(missing: &mut Option<&str>, member: &Value) {
+    if !is_empty(member) {
+        *missing = None;
+    }
+}
+
+fn elements(list: &mut Value) -> impl Iterator<Item = &mut Value> {
+    list.as_array_mut().into_iter().flatten()
+}
+
+fn pull_policy_of(image: &str) -> &'static str {
+    match image::tag(image) {
         Some("latest") => "Always",
         _ => "IfNotPresent",
+    }
+}
+
+fn fill_variable(variable: &mut Value) {
+    let Some(source) = part(variable, "valueFrom") else {
+        return;
     };
-    fill(container, "imagePullPolicy", policy);
-    fill(container, "terminationMessagePath", "/dev/termination-log");
-    fill(container, "terminationMessagePolicy", "File");
-    each(container, "ports").for_each(|port| fill(port, "protocol", "TCP"));
-    for variable in each(container, "env") {
-        let Some(source) = part(variable, "valueFrom") else {
-            continue;
-        };
-        fill_field_reference(source);
-        if let Some(file) = part(source, "fileKeyRef") {
-            fill(file, "optional", false);
-        }
+    fill_field_reference(source);
+    if let Some(file) = part(source, "fileKeyRef") {
+        fill(file, "optional", false);
     }
-    if let Some(resources) = part(container, "resources") {
-        round_requirements(resources);
-    }
-    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        if let Some(probe) = part(container, probe) {
-            fill_probe(probe);
-        }
-    }
-    if let Some(lifecycle) = part(container, "lifecycle") {
-        // Nobody has signals of their own yet.
-        clear(lifecycle, "stopSignal");
-        for hook in ["postStart", "preStop"] {
-            if let Some(hook) = part(lifecycle, hook) {
-                fill_http_get(hook);
-            }
+}
+
+fn fill_lifecycle(lifecycle: &mut Value) {
+    // Nobody has signals of their own yet.
+    clear(lifecycle, "stopSignal");
+    for hook in ["postStart", "preStop"] {
+        if let Some(hook) = part(lifecycle, hook) {
+            fill_http_get(hook);
         }
     }
 }
@@ -166,10 +201,7 @@ fn fill_volume_source(source: &str, value: &mut Value) {
             }
         }
         "image" => {
-            let policy = match image::tag(value["reference"].as_str().unwrap_or_default()) {
-                Some("latest") => "Always",
-                _ => "IfNotPresent",
-            };
+            let policy = pull_policy_of(value["reference"].as_str().unwrap_or_default());
             fill(value, "pullPolicy", policy);
         }
         "iscsi" => fill(value, "iscsiInterface", "default"),

@@ -9,7 +9,7 @@ use super::pod_spec::{Place, check_pod_spec};
 use super::scheduling::{check_narrowing, check_tolerations};
 use super::shown;
 use crate::difference;
-use crate::field::{Field, check};
+use crate::field::{Field, Members, check};
 use crate::rules::Change;
 use crate::tree::list;
 
@@ -37,6 +37,8 @@ pub(super) fn check_new(pod: &Value) -> Vec<FieldError> {
 
 pub(super) fn check_pod(pod: &Field<'_, '_>) {
     let (metadata, spec) = (pod.child("metadata"), pod.child("spec"));
+    let members = Members::of(spec.value());
+    let spec = spec.spread(&members);
     check_pod_annotations(&metadata.child("annotations"), spec.value());
     check_pod_spec(&spec, metadata.value(), Place::Pod);
     if spec.child("serviceAccountName").is_empty() {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::annotations::{check_pod_annotations, check_profiles_agree};
 use super::pod_spec::{Place, check_pod_spec};
-use crate::field::{Field, check_labels};
+use crate::field::{Field, Members, check_labels};
 
 /// Bytes that all annotations may have together.
 const ANNOTATIONS_BYTES_MAX: usize = 256 * 1_024;
@@ -14,6 +14,8 @@ const ANNOTATIONS_BYTES_MAX: usize = 256 * 1_024;
 pub(super) fn check_template(template: &Field<'_, '_>) {
     check_template_metadata(template);
     let spec = template.child("spec");
+    let members = Members::of(spec.value());
+    let spec = spec.spread(&members);
     check_pod_spec(&spec, &Value::Null, Place::Template);
     check_profiles_agree(template);
     if !spec.child("ephemeralContainers").is_empty() {

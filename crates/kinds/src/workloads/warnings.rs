@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::each_container;
 use crate::address::address_warning;
-use crate::field::{Field, check};
+use crate::field::{Field, Members, check};
 use crate::tree::list;
 
 mod overlaps;
@@ -208,6 +208,8 @@ fn tell_template(template: &Field<'_, '_>) {
 /// Tells of a pod or of a template, which has the same parts.
 fn tell_pod(pod: &Field<'_, '_>) {
     let spec = pod.child("spec");
+    let members = Members::of(spec.value());
+    let spec = spec.spread(&members);
     tell_placement(&spec);
     let metadata = pod.child("metadata");
     let annotations = metadata.child("annotations");
@@ -343,6 +345,8 @@ fn tell_duplicates(spec: &Field<'_, '_>, list: &str, member: &str) {
 }
 
 fn tell_container(container: &Field<'_, '_>, annotations: &Field<'_, '_>) {
+    let members = Members::of(container.value());
+    let container = container.spread(&members);
     let name = container.child("name").text();
     let context = container.child("securityContext");
     let of_container = |(key, _): &(&str, Field<'_, '_>)| {
@@ -355,9 +359,10 @@ fn tell_container(container: &Field<'_, '_>, annotations: &Field<'_, '_>) {
         annotation.remark(SECCOMP);
     }
     let resources = container.child("resources");
+    let [limits, requests] = resources.members(["limits", "requests"]);
     for resource in ["memory", "ephemeral-storage"] {
-        for list in ["limits", "requests"] {
-            tell_fraction(&resources.child(list).key(resource));
+        for list in [&limits, &requests] {
+            tell_fraction(&list.key(resource));
         }
     }
     let mut seen = Vec::new();

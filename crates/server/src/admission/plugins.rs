@@ -8,7 +8,7 @@ mod pods;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use listwatch_api::{Status, timestamp};
+use listwatch_api::{Status, object::Outline, timestamp};
 use serde_json::{Value, json};
 
 use super::matching::Operation;
@@ -40,38 +40,25 @@ impl Surroundings<'_> {
         Ok(())
     }
 
-    /// Changes an object that is to be written.
-    pub(crate) fn complete(self, before: Option<&Value>, object: &mut Value) -> Result<(), Status> {
+    /// Gives a new object what it gets from the cluster.
+    pub(crate) fn complete(self, object: &mut Value) -> Result<(), Status> {
         let definition = &self.request.definition;
-        match (&*definition.group, &*definition.resource, self.operation) {
-            ("", "pods", Operation::Create) => {
+        match (&*definition.group, &*definition.resource) {
+            ("", "pods") => {
                 limits::fill_pod(self, object);
                 pods::give_account(self, object)?;
                 pods::give_priority(self, object)?;
-                pods::give_overhead(self, object)
+                pods::give_overhead(self, object)?;
             }
-            ("", "pods", Operation::Update) => {
-                if let Some(before) = before {
-                    pods::keep_priority(before, object);
-                    pods::keep_patience(before, object);
-                }
-                Ok(())
-            }
-            ("", "persistentvolumeclaims", Operation::Create) => {
+            ("", "persistentvolumeclaims") => {
                 classes::give_storage_class(self, object);
                 protect(object, "kubernetes.io/pvc-protection");
-                Ok(())
             }
-            ("", "persistentvolumes", Operation::Create) => {
-                protect(object, "kubernetes.io/pv-protection");
-                Ok(())
-            }
-            ("networking.k8s.io", "ingresses", Operation::Create) => {
-                classes::give_ingress_class(self, object);
-                Ok(())
-            }
-            _ => Ok(()),
+            ("", "persistentvolumes") => protect(object, "kubernetes.io/pv-protection"),
+            ("networking.k8s.io", "ingresses") => classes::give_ingress_class(self, object),
+            _ => {}
         }
+        Ok(())
     }
 
     /// Refuses an object that the cluster has no room for.
@@ -136,6 +123,46 @@ impl Surroundings<'_> {
         let (_, cache) = self.kind(group, resource);
         select(&cache, Area::Namespace(namespace.as_str().into()))
     }
+}
+
+/// Whether a change had left out what the cluster gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Restored {
+    Nothing,
+    Something,
+}
+
+/// Gives a changed object back what it has from the cluster and the change leaves out.
+pub(crate) fn restore(definition: &Definition, before: &Value, next: &mut Value) -> Restored {
+    match (&*definition.group, &*definition.resource) {
+        ("", "pods") => pods::restore(before, next),
+        _ => Restored::Nothing,
+    }
+}
+
+/// Whether an update that states this much of a member asks for nothing but what is stored. What
+/// the cluster gave an object stays with it though an update leaves it out, and changes nobody's
+/// ownership unless somebody has made it their own.
+pub(crate) fn asks_for_what_is_stored(
+    definition: &Definition,
+    before: &Outline,
+    (member, stated): (&str, &Value),
+) -> bool {
+    match (&*definition.group, &*definition.resource, member) {
+        ("", "pods", "spec") => {
+            let owners = before.managed_fields.as_deref().unwrap_or_default();
+            before.has_untouched_but_for(member, stated, |part, text| {
+                pods::is_kept(part, text) && !is_owned(owners, part)
+            })
+        }
+        _ => before.has_untouched(member, stated),
+    }
+}
+
+/// Whether somebody may own a field of this name, wherever in the object it is.
+fn is_owned(owners: &[u8], field: &str) -> bool {
+    let owners = std::str::from_utf8(owners).unwrap_or_default();
+    owners.contains(&format!("\"f:{field}\""))
 }
 
 /// The objects of a kind in an area, as the cache has them.

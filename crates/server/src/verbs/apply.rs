@@ -119,6 +119,7 @@ impl Application<'_> {
             before: current.outline(&Reach::Everything),
             next: object,
             owners: Owners::Decided(owners),
+            is_filled: false,
         };
         checked((self.request, self.part), current, change)
     }

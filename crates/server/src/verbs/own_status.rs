@@ -37,6 +37,7 @@ pub(crate) async fn change_status(
             before: current.outline(&Reach::Everything),
             next: change(current)?,
             owners: Owners::Changers(&tracker),
+            is_filled: false,
         })
     };
     let missing = || Err(Status::not_found(request.group_resource(), name));

@@ -67,6 +67,7 @@ pub(crate) async fn patch(
             before,
             next: patched.object,
             owners: Owners::Changers(&tracker),
+            is_filled: false,
         };
         checked((request, part), current, change)
     };

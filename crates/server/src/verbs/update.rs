@@ -17,6 +17,7 @@ use super::{
     writer::{Change, New, WhenMissing, Writer, within_reach},
 };
 use crate::{
+    admission,
     commit::{Current, Outcome, Owners, SCANNED, metadata_text},
     registry::{PutToMissing, PutWithoutVersion},
     request::ResourceRequest,
@@ -34,10 +35,14 @@ pub(crate) async fn update(
     let options = WriteOptions::update(request.query.typed())?;
     let part = Part::of(request)?;
     let Submitted {
-        object,
+        mut object,
         mut warnings,
     } = submitted::decode(server, request, &body, options.field_validation)?;
     submitted::refuse_other_name(request, &object)?;
+    if part == Part::Main {
+        // Now, so that what is stored is recognized in it.
+        admission::apply_defaults(&request.definition, &mut object);
+    }
     let name = request.object_name();
     let destination = server.destination(request, name, options.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options);
@@ -51,6 +56,7 @@ pub(crate) async fn update(
             before,
             next,
             owners,
+            is_filled: part == Part::Main,
         })
     };
     let creating = || {
@@ -89,7 +95,9 @@ fn replacement(
     }
     let mut next = Map::new();
     for (name, value) in submitted.as_object().into_iter().flatten() {
-        if part.keeps(&request.definition, name) || before.has_untouched(name, value) {
+        let is_stored =
+            || admission::asks_for_what_is_stored(&request.definition, &before, (name, value));
+        if part.keeps(&request.definition, name) || is_stored() {
             continue;
         }
         before.parse(name).expect(SCANNED);

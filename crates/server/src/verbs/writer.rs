@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 
 use super::{create, part::Part};
 use crate::{
-    admission::{self, Accounting, Allocation, Asked, Chain, Operation, Surroundings},
+    admission::{
+        self, Accounting, Allocation, Asked, Chain, Operation, Restored, Surroundings,
+    },
     commit::{
         Changed, Current, Destination, Next, Owners, Proposal, SCANNED, Settled, Stored, Trust,
         carry_over, deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut,
@@ -55,6 +57,8 @@ pub(super) struct Change<'a> {
     pub(super) before: Outline,
     pub(super) next: Value,
     pub(super) owners: Owners<'a>,
+    /// Whether the later state has what leaving it out means.
+    pub(super) is_filled: bool,
 }
 
 /// A change on its way.
@@ -171,7 +175,7 @@ impl<'a> Writer<'a> {
         if self.part == Part::Main {
             let surroundings = self.surroundings(Operation::Create);
             surroundings.settle(&draft.object).await?;
-            surroundings.complete(None, &mut draft.object)?;
+            surroundings.complete(&mut draft.object)?;
         }
         let Some(mut chain) = self.chain(Operation::Create, &draft.object) else {
             return Ok(());
@@ -297,6 +301,7 @@ impl<'a> Writer<'a> {
             mut before,
             mut next,
             owners,
+            is_filled,
         } = change;
         let definition = &self.request.definition;
         if let Value::Object(members) = &mut next {
@@ -305,19 +310,23 @@ impl<'a> Writer<'a> {
         }
         self.part
             .keep_the_rest(definition, &before.object, &mut next);
-        if differs(definition, &before.object, &next) {
+        let mut is_touched = differs(definition, &before.object, &next);
+        if is_touched {
             make_whole(&mut before, &mut next);
+        }
+        if is_touched && !is_filled {
             admission::apply_defaults(definition, &mut next);
+            is_touched = differs(definition, &before.object, &next);
         }
         carry_over(definition, &before.object, &mut next);
         let managed_fields = owners.settle_next(&before, &mut next);
         let version = current.revision.to_string();
         metadata_mut(&mut next).insert("resourceVersion".to_owned(), version.into());
         Revised {
-            is_touched: differs(definition, &before.object, &next),
             before,
             next,
             managed_fields,
+            is_touched,
         }
     }
 
@@ -329,9 +338,12 @@ impl<'a> Writer<'a> {
     ) -> Result<Option<(Chain<'a>, Value)>, Status> {
         let Revised { before, next, .. } = draft;
         let definition = &self.request.definition;
-        if draft.is_touched && self.part == Part::Main {
-            let surroundings = self.surroundings(Operation::Update);
-            surroundings.complete(Some(&before.object), next)?;
+        if draft.is_touched
+            && self.part == Part::Main
+            && admission::restore(definition, &before.object, next) == Restored::Something
+        {
+            carry_over(definition, &before.object, next);
+            draft.is_touched = differs(definition, &before.object, next);
         }
         let Some(mut chain) = self.chain(Operation::Update, next) else {
             return Ok(None);

@@ -139,6 +139,36 @@ async fn a_pod_that_is_put_as_it_was_stated_stays_as_it_is() {
     let put = server.put(&format!("{PODS}/p"), &stated).await.ok();
     assert_eq!(put["spec"]["tolerations"], made["spec"]["tolerations"]);
     assert_eq!(put["spec"]["priority"], made["spec"]["priority"]);
+    assert_eq!(put["metadata"]["generation"], 1);
+    assert_eq!(put["metadata"], made["metadata"]);
+}
+
+#[tokio::test]
+async fn who_leaves_out_a_priority_owns_it_no_longer_though_it_stays() {
+    let server = start_server().await;
+    let owns_it = |pod: &Value| pod["metadata"]["managedFields"].to_string().contains("f:priority");
+    let stated = pod("p", json!({"priority": 0}));
+    let made = server.post(PODS, &stated).await.created();
+    assert!(owns_it(&made), "{made}");
+    let put = server.put(&format!("{PODS}/p"), &pod("p", json!({}))).await.ok();
+    assert_eq!(put["spec"], made["spec"]);
+    assert_eq!(put["metadata"]["generation"], 1);
+    assert!(!owns_it(&put), "{put}");
+}
+
+#[tokio::test]
+async fn a_pod_that_is_put_with_other_tolerations_is_looked_at() {
+    let server = start_server().await;
+    let taint = |key: &str| json!({"key": key, "operator": "Exists"});
+    let stated = pod("p", json!({"tolerations": [taint("a")]}));
+    server.post(PODS, &stated).await.created();
+    let refused = server.put(&format!("{PODS}/p"), &pod("p", json!({}))).await;
+    let refused = refused.refused(422)["message"].to_string();
+    let why = "existing toleration can not be modified except its tolerationSeconds";
+    assert!(refused.contains(why), "{refused}");
+    let more = pod("p", json!({"tolerations": [taint("a"), taint("b")]}));
+    let put = server.put(&format!("{PODS}/p"), &more).await.ok();
+    assert_eq!(put["metadata"]["generation"], 2);
 }
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";

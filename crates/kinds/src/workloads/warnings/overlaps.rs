@@ -44,11 +44,16 @@ pub(super) fn tell(volumes: &Field<'_, '_>) {
             ("downwardAPI", "DownwardAPI", ""),
         ] {
             let source = &value[kind];
+            let files = files(source, "");
+            // One file is in nobody's way.
+            if files.len() < 2 {
+                continue;
+            }
             let described = match name {
                 "" => word.to_owned(),
                 name => format!("{word} {}", go_text::quote(text(source, name))),
             };
-            tell_files(&volume, &described, &files(source, ""));
+            tell_files(&volume, &described, &files);
         }
         tell_projected(&volume);
     }

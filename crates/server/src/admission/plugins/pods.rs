@@ -1,9 +1,12 @@
 //! What pods get from the cluster: an account, a priority, the overhead of their runtime.
 
-use listwatch_api::Status;
+use listwatch_api::{
+    Status,
+    object::{Elements, Members},
+};
 use serde_json::{Value, json};
 
-use super::Surroundings;
+use super::{Restored, Surroundings};
 use crate::commit::metadata_text;
 
 mod accounts;
@@ -14,6 +17,20 @@ pub(super) use accounts::{await_account, give_account};
 const SYSTEM_CLASSES: [(&str, i64); 2] = [
     ("system-cluster-critical", 2_000_000_000),
     ("system-node-critical", 2_000_001_000),
+];
+
+/// What a change of a pod keeps though it leaves it out.
+const KEPT: [&str; 4] = [
+    "priority",
+    "preemptionPolicy",
+    "serviceAccountName",
+    "serviceAccount",
+];
+
+/// What becomes of a node, which pods bear for a while.
+const LOSSES: [&str; 2] = [
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
 ];
 
 const USUAL_PREEMPTION: &str = "PreemptLowerPriority";
@@ -89,42 +106,70 @@ fn default_class(surroundings: Surroundings<'_>) -> Option<Value> {
     marked.min_by_key(|class| class["value"].as_i64().unwrap_or_default())
 }
 
-/// A change that leaves out the priority or the account keeps it.
-pub(super) fn keep_priority(before: &Value, pod: &mut Value) {
-    for member in [
-        "priority",
-        "preemptionPolicy",
-        "serviceAccountName",
-        "serviceAccount",
-    ] {
-        let is_missing = pod["spec"].get(member).is_none();
-        if let Some(earlier) = before["spec"].get(member).filter(|_| is_missing)
-            && pod["spec"].is_object()
-        {
-            pod["spec"][member] = earlier.clone();
+/// Whether a change that leaves out this member of a pod's spec keeps it, all of it.
+pub(super) fn is_kept(member: &str, text: &str) -> bool {
+    match member {
+        "tolerations" => {
+            let keys = Elements::of(text).map(toleration_key);
+            let keys: Option<Vec<&str>> = keys.collect();
+            keys.is_some_and(|keys| match keys[..] {
+                [] => true,
+                [one] => LOSSES.contains(&one),
+                [one, other] => LOSSES == [one, other] || LOSSES == [other, one],
+                _ => false,
+            })
         }
+        member => KEPT.contains(&member),
     }
 }
 
-/// A change that leaves out how long a pod bears the loss of its node keeps it.
-pub(super) fn keep_patience(before: &Value, pod: &mut Value) {
-    const LOSSES: [&str; 2] = [
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/unreachable",
-    ];
-    let listed = |pod: &Value| pod["spec"]["tolerations"].as_array().cloned();
-    let mut tolerations = listed(pod).unwrap_or_default();
-    let stated = tolerations.len();
-    for toleration in listed(before).unwrap_or_default() {
-        let key = toleration["key"].as_str().unwrap_or_default();
-        let is_same = |other: &Value| other["key"].as_str().is_none_or(|other| other == key);
-        if LOSSES.contains(&key) && !tolerations.iter().any(is_same) {
-            tolerations.push(toleration);
+fn toleration_key(text: &str) -> Option<&str> {
+    let mut parts = Members::of(text);
+    let key = parts.find_map(|(name, text)| (name == "key").then_some(text))?;
+    key.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// A change that leaves out the priority, the account, or how long the pod bears the loss of its
+/// node, keeps it.
+pub(super) fn restore(before: &Value, pod: &mut Value) -> Restored {
+    let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else {
+        return Restored::Nothing;
+    };
+    let mut restored = Restored::Nothing;
+    for member in KEPT {
+        if !spec.contains_key(member)
+            && let Some(earlier) = before["spec"].get(member)
+        {
+            spec.insert(member.to_owned(), earlier.clone());
+            restored = Restored::Something;
         }
     }
-    if tolerations.len() > stated && pod["spec"].is_object() {
-        pod["spec"]["tolerations"] = json!(tolerations);
+    let stated = spec.get("tolerations").and_then(Value::as_array);
+    let missing = missing_patience(
+        stated.map_or(&[], Vec::as_slice),
+        before["spec"]["tolerations"].as_array(),
+    );
+    if !missing.is_empty() {
+        let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
+        if let Value::Array(listed) = tolerations {
+            listed.extend(missing);
+        }
+        restored = Restored::Something;
     }
+    restored
+}
+
+/// The tolerations of losses that a change leaves out.
+fn missing_patience(stated: &[Value], before: Option<&Vec<Value>>) -> Vec<Value> {
+    let mut missing: Vec<Value> = Vec::new();
+    for toleration in before.into_iter().flatten() {
+        let key = toleration["key"].as_str().unwrap_or_default();
+        let is_same = |other: &Value| other["key"].as_str().is_none_or(|other| other == key);
+        if LOSSES.contains(&key) && !stated.iter().chain(&missing).any(is_same) {
+            missing.push(toleration.clone());
+        }
+    }
+    missing
 }
 
 /// Only one class of priorities is the default.
