@@ -28,7 +28,7 @@ impl FieldPath {
     pub fn child(&self, name: &str) -> Self {
         match self.0.as_str() {
             ROOT => Self::new(name),
-            path => Self(format!("{path}.{name}")),
+            path => Self([path, ".", name].concat()),
         }
     }
 

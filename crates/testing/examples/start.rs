@@ -82,6 +82,8 @@ async fn start() -> Result<TestServer, Failure> {
 /// What the process has in memory; `None` where the system does not tell.
 fn resident_kilobytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }

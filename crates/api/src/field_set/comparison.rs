@@ -165,13 +165,19 @@ impl Walk<'_> {
                 FieldSet::of_nodes(nodes.collect())
             }
             (Ownership::Elements(elements), Value::Array(list)) => {
-                let sorted = elements.sorted(list);
-                let groups = sorted.chunk_by(|(one, _), (other, _)| one == other);
-                let nodes = groups.map(|group| Node {
-                    step: group[0].0.clone(),
-                    branch: self.all_alone(elements, group).unwrap_or_default(),
+                let nodes = elements.sorted(list).into_iter().map(|(step, value)| Node {
+                    step,
+                    branch: self.alone(Some(elements.shape), value),
                 });
-                FieldSet::of_nodes(nodes.collect())
+                let mut nodes: Vec<Node> = nodes.collect();
+                nodes.dedup_by(|other, node| {
+                    let is_same = other.step == node.step;
+                    if is_same {
+                        node.branch = Branch::member();
+                    }
+                    is_same
+                });
+                FieldSet { nodes }
             }
             _ => FieldSet::default(),
         };

@@ -130,10 +130,12 @@ impl Elements<'_> {
             (None, Value::Null) => Err(ElementError::Null),
             (None, scalar) => Ok(Step::value(scalar)),
             (Some(_), Value::Null) => Err(ElementError::KeyedNull),
-            (Some([key]), Value::Object(members)) if members.contains_key(&**key) => {
-                Ok(Step::keys(members.get(&**key).map(|value| (&**key, value))))
+            (Some(keys), Value::Object(members)) => {
+                match (keys, keys.first().and_then(|key| members.get(&**key))) {
+                    ([key], Some(value)) => Ok(Step::key(key, value)),
+                    _ => self.step_by_keys(keys, members),
+                }
             }
-            (Some(keys), Value::Object(members)) => self.step_by_keys(keys, members),
             (Some(_), _) => Err(ElementError::KeyedOther),
         }
     }

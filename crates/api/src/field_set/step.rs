@@ -25,6 +25,13 @@ impl Step {
         Self::Field(name.into())
     }
 
+    /// To the element of a list with this value of its key.
+    pub(super) fn key(name: &str, value: &Value) -> Self {
+        Self::Keys(object::text_of(|text| {
+            object::append_members([(name, value)].into_iter(), text);
+        }))
+    }
+
     /// To the element of a list with these values of its keys.
     pub fn keys<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Self {
         let mut pairs: Vec<(&str, &Value)> = pairs.into_iter().collect();

@@ -79,12 +79,13 @@ pub(super) fn is_text_but_for(
 ) -> bool {
     let mut written = Members::of(text);
     let mut members = sorted(object).peekable();
-    let is_same = written.by_ref().all(|(name, text)| {
-        match members.next_if(|(known, _)| *known == name) {
-            Some((_, value)) => is_text_of(text.as_bytes(), value),
-            None => may_be_missing(name, text),
-        }
-    });
+    let is_same =
+        written.by_ref().all(
+            |(name, text)| match members.next_if(|(known, _)| *known == name) {
+                Some((_, value)) => is_text_of(text.as_bytes(), value),
+                None => may_be_missing(name, text),
+            },
+        );
     is_same && written.is_complete() && members.next().is_none()
 }
 

@@ -197,9 +197,15 @@ mod tests {
         assert!(is_same_but_for(&[("a", "1")], whole.clone()));
         let without_a = json!({"b": "\u{e9}<", "c": {"d": []}});
         assert!(is_same_but_for(&[("a", "1")], without_a.clone()));
-        assert!(!is_same_but_for(&[("a", "2"), ("b", "1")], without_a.clone()));
+        assert!(!is_same_but_for(
+            &[("a", "2"), ("b", "1")],
+            without_a.clone()
+        ));
         assert!(!is_same_but_for(&[], without_a));
-        assert!(is_same_but_for(&[("c", r#"{"d":[]}"#)], json!({"a": 1, "b": "\u{e9}<"})));
+        assert!(is_same_but_for(
+            &[("c", r#"{"d":[]}"#)],
+            json!({"a": 1, "b": "\u{e9}<"})
+        ));
         let with_more = json!({"a": 1, "b": "\u{e9}<", "c": {"d": []}, "e": 1});
         assert!(!is_same_but_for(&[("a", "1")], with_more));
         let with_other = json!({"a": 2, "b": "\u{e9}<", "c": {"d": []}});

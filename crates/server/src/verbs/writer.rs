@@ -15,9 +15,7 @@ use serde_json::{Value, json};
 
 use super::{create, part::Part};
 use crate::{
-    admission::{
-        self, Accounting, Allocation, Asked, Chain, Operation, Restored, Surroundings,
-    },
+    admission::{self, Accounting, Allocation, Asked, Chain, Operation, Restored, Surroundings},
     commit::{
         Changed, Current, Destination, Next, Owners, Proposal, SCANNED, Settled, Stored, Trust,
         carry_over, deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut,

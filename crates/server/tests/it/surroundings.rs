@@ -146,11 +146,18 @@ async fn a_pod_that_is_put_as_it_was_stated_stays_as_it_is() {
 #[tokio::test]
 async fn who_leaves_out_a_priority_owns_it_no_longer_though_it_stays() {
     let server = start_server().await;
-    let owns_it = |pod: &Value| pod["metadata"]["managedFields"].to_string().contains("f:priority");
+    let owns_it = |pod: &Value| {
+        pod["metadata"]["managedFields"]
+            .to_string()
+            .contains("f:priority")
+    };
     let stated = pod("p", json!({"priority": 0}));
     let made = server.post(PODS, &stated).await.created();
     assert!(owns_it(&made), "{made}");
-    let put = server.put(&format!("{PODS}/p"), &pod("p", json!({}))).await.ok();
+    let put = server
+        .put(&format!("{PODS}/p"), &pod("p", json!({})))
+        .await
+        .ok();
     assert_eq!(put["spec"], made["spec"]);
     assert_eq!(put["metadata"]["generation"], 1);
     assert!(!owns_it(&put), "{put}");
