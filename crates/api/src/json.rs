@@ -140,7 +140,14 @@ impl<'de> Visitor<'de> for Element<'_> {
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Number(value.into()))
+        Ok(match i64::try_from(value) {
+            Ok(value) => Value::Number(value.into()),
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "Go reads such numbers as doubles"
+            )]
+            Err(_) => number(value as f64),
+        })
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {

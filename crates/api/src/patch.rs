@@ -3,7 +3,7 @@
 //! A patch is decoded once and may then be applied again and again, to each newer state of the
 //! object. Applying never changes the patch.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::go_text;
 use crate::json;
@@ -83,6 +83,9 @@ impl Patch {
                 })?;
                 (Self::Merge(value), "duplicate")
             }
+            PatchFormat::StrategicMerge if value.is_null() => {
+                (Self::StrategicMerge(Map::new().into()), "duplicate")
+            }
             PatchFormat::StrategicMerge => {
                 let value = require_object(value).map_err(Status::bad_request)?;
                 (Self::StrategicMerge(value), "duplicate")
@@ -94,6 +97,15 @@ impl Patch {
             patch,
             oddities: oddities.collect(),
         })
+    }
+
+    /// What a refusal shows when `patched` came of it: the object, or the patch where that says
+    /// more.
+    pub fn shown(&self, patched: &Value) -> String {
+        match self {
+            Self::Json(_) | Self::Merge(_) => patched.to_string(),
+            Self::StrategicMerge(patch) => go_text::display(patch),
+        }
     }
 
     /// What the patch makes of `object`, whose fields are those of a type in `schema`.
@@ -201,6 +213,18 @@ mod tests {
         );
         let object = format!("error decoding patch: {object}");
         assert_eq!(refused(PatchFormat::Merge, "[]"), (400, object));
+    }
+
+    #[test]
+    fn a_patch_that_is_nothing_changes_nothing() {
+        let decoded = Patch::decode(PatchFormat::StrategicMerge, b"null").unwrap();
+        assert_eq!(decoded.patch, Patch::StrategicMerge(json!({})));
+        let decoded = Patch::decode(PatchFormat::Json, b"null").unwrap();
+        let applied = decoded.patch.apply_without_schema(json!({"a": 1}));
+        assert_eq!(applied, Ok(json!({"a": 1})));
+        let decoded = Patch::decode(PatchFormat::Json, b"[null]").unwrap();
+        let applied = decoded.patch.apply_without_schema(json!({}));
+        assert_eq!(applied.unwrap_err().http_code(), 422);
     }
 
     #[test]

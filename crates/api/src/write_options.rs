@@ -1,6 +1,6 @@
 //! What a write asks for besides the object: dry run, ownership, strictness, ways of deletion.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::field_error::{FieldError, FieldPath};
 use crate::go_text;
@@ -191,6 +191,11 @@ impl DeleteOptions {
 
     /// Reads the body of a delete. Parameters do not count then.
     pub fn from_body(body: &Value) -> Result<Self, Status> {
+        // Go reads null as options of which none is set.
+        let body = match body {
+            Value::Null => &Value::Object(Map::new()),
+            other => other,
+        };
         let raw = RawDeleteOptions::from_body(body).map_err(Status::bad_request)?;
         raw.check()
     }

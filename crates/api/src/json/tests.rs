@@ -19,7 +19,7 @@ fn a_field_that_stands_twice_is_reported_and_the_last_one_counts() {
 #[test]
 fn whole_numbers_are_whole_whatever_their_spelling() {
     let document = decode(b"[1.0, 1e3, -2.50e1, 1.5, -0.0, 1e300, 12345678901234567890]").unwrap();
-    let expected = "[1,1000,-25,1.5,0,1e+300,12345678901234567890]";
+    let expected = "[1,1000,-25,1.5,0,1e+300,1.2345678901234567e+19]";
     assert_eq!(document.value.to_string(), expected);
 }
 
@@ -74,4 +74,11 @@ proptest! {
         let good = serde_json::from_str::<Value>(&text).is_ok();
         prop_assert_eq!(syntax::first_error(text.as_bytes()).is_none(), good, "{}", text);
     }
+}
+
+#[test]
+fn whole_numbers_beyond_64_bits_lose_their_last_digits() {
+    let document = decode(br#"{"a":12345678901234567890,"b":9223372036854775807}"#).unwrap();
+    let expected = br#"{"metadata":{},"a":12345678901234567000,"b":9223372036854775807}"#;
+    assert_eq!(crate::object::to_canonical(&document.value), expected);
 }

@@ -65,12 +65,17 @@ struct Failed;
 impl JsonPatch {
     /// Reads the operations.
     pub(super) fn from_value(value: &Value) -> Result<Self, Status> {
-        let list = value.as_array().ok_or_else(|| {
-            undecodable(&format!(
-                "json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
-                json::type_word(value)
-            ))
-        })?;
+        let list = match value {
+            Value::Array(list) => list.as_slice(),
+            // Go reads null as a list of nothing, and below as an operation that says nothing.
+            Value::Null => &[],
+            other => {
+                return Err(undecodable(&format!(
+                    "json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
+                    json::type_word(other)
+                )));
+            }
+        };
         let operations = list
             .iter()
             .map(Operation::from_value)
@@ -127,6 +132,9 @@ impl Operation {
     }
 
     fn from_value(value: &Value) -> Result<Self, Status> {
+        if value.is_null() {
+            return Ok(Self::Impossible);
+        }
         if !value.is_object() {
             return Err(undecodable(&format!(
                 "json: cannot unmarshal {} into Go value of type handlers.jsonPatchOp",
@@ -138,7 +146,10 @@ impl Operation {
         let from = text_field(value, "from")?.and_then(Pointer::parse);
         let given = || value.get("value").cloned();
         let operation = match (name, path) {
-            ("add", Some(path)) => given().map(|value| Self::Add { path, value }),
+            ("add", Some(path)) => Some(Self::Add {
+                path,
+                value: given().unwrap_or(Value::Null),
+            }),
             ("remove", Some(path)) => Some(Self::Remove { path }),
             ("replace", Some(path)) => given().map(|value| Self::Replace { path, value }),
             ("move", Some(path)) => from.map(|from| Self::Move { from, path }),

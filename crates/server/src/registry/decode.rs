@@ -150,6 +150,12 @@ impl<'a> Expected<'a> {
         ))
     }
 
+    /// Why a body of this kind was refused, if this is such a refusal.
+    pub(crate) fn reason_in<'b>(&self, refusal: &'b str) -> Option<&'b str> {
+        let introduction = self.unsuitable(self.kind, self.version, "").to_string();
+        refusal.strip_prefix(&introduction)
+    }
+
     /// Its `apiVersion`.
     pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use listwatch_api::{
-    Status,
+    FieldError, FieldPath, GroupKind, Status,
     media_type::{ApplySyntax, PatchType},
     object::Outline,
     patch::{DecodedPatch, Patch, PatchFormat},
@@ -18,7 +18,7 @@ use super::{
     part::Part,
     scale,
     submitted::{self, Submitted},
-    update::refuse_stale,
+    update::{refuse_changed, refuse_stale},
     writer::{Change, WhenMissing, Writer, within_reach},
 };
 use crate::{
@@ -47,7 +47,6 @@ pub(crate) async fn patch(
     let part = Part::of(request)?;
     let DecodedPatch { patch, oddities } = Patch::decode(format, &body)?;
     let validation = options.write.field_validation;
-    refuse_oddities(&oddities, validation)?;
     let name = request.object_name();
     let destination = server.destination(request, name, options.write.dry_run.into())?;
     let tracker = submitted::field_tracker(server, request, &options.write);
@@ -57,12 +56,9 @@ pub(crate) async fn patch(
     let mut warnings = Vec::new();
     let patching = |current: &Current| {
         let before = current.outline(&reach);
-        let subject = subject(server, (request, part), current, &before);
-        let patched = patched(server, request, subject, (&patch, validation))?;
-        warnings = match validation {
-            FieldValidation::Warn => [oddities.as_slice(), &patched.warnings].concat(),
-            FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
-        };
+        let subject = || subject(server, (request, part), current, &before);
+        let patched = patched(server, request, &subject, (&patch, &oddities, validation))?;
+        warnings = patched.warnings;
         let change = Change {
             before,
             next: patched.object,
@@ -100,18 +96,47 @@ fn subject(
     subject
 }
 
-/// What the patch makes of it.
+/// What the patch makes of it. What is no object of the kind any more, or has fields that it should
+/// not have, is shown with the reason.
 fn patched(
     server: &Server,
     request: &ResourceRequest,
-    subject: Value,
-    (patch, validation): (&Patch, FieldValidation),
+    subject: &dyn Fn() -> Value,
+    (patch, oddities, validation): (&Patch, &[String], FieldValidation),
 ) -> Result<Submitted, Status> {
-    let patched = match submitted::expected(request).schema {
-        Some(type_id) => patch.apply(subject, server.registry.schema(), type_id)?,
-        None => patch.apply_without_schema(subject)?,
+    let expected = submitted::expected(request);
+    let apply = || match expected.schema {
+        Some(type_id) => patch.apply(subject(), server.registry.schema(), type_id),
+        None => patch.apply_without_schema(subject()),
     };
-    submitted::decode_patched(server, request, patched, validation)
+    // Applied again only to be shown.
+    let unfit = |reason: &str| match apply() {
+        Ok(patched) => unfit(&patch.shown(&patched), reason),
+        Err(status) => status,
+    };
+    // What is to be refused is gathered first, as warnings are.
+    let gathered = match validation {
+        FieldValidation::Ignore => FieldValidation::Ignore,
+        FieldValidation::Warn | FieldValidation::Strict => FieldValidation::Warn,
+    };
+    let decoded = submitted::decode_patched(server, request, apply()?, gathered);
+    let mut decoded = decoded.map_err(|status| match expected.reason_in(&status.message) {
+        Some(reason) => unfit(reason),
+        None => status,
+    })?;
+    if validation != FieldValidation::Ignore {
+        decoded.warnings.splice(..0, oddities.iter().cloned());
+    }
+    if validation == FieldValidation::Strict && !decoded.warnings.is_empty() {
+        let listed = decoded.warnings.join(", ");
+        return Err(unfit(&format!("strict decoding error: {listed}")));
+    }
+    Ok(decoded)
+}
+
+fn unfit(shown: &str, reason: &str) -> Status {
+    let error = FieldError::invalid(&FieldPath::new("patch"), shown, reason);
+    Status::invalid(GroupKind::new("", ""), "", &[error])
 }
 
 /// Refuses what a patch has made of another object, or of another state of it.
@@ -121,6 +146,11 @@ pub(super) fn checked<'a>(
     mut change: Change<'a>,
 ) -> Result<Change<'a>, Status> {
     submitted::refuse_other_name(request, &change.next)?;
+    refuse_changed(
+        request,
+        current,
+        (&change.next, &["uid", "deletionTimestamp"]),
+    )?;
     refuse_stale(request, current, &change.next)?;
     if part == Part::Scale {
         change.next = scale::scaled(&request.definition, &change.before.object, &change.next)?;
@@ -136,16 +166,6 @@ fn format(patch_type: PatchType) -> Result<PatchFormat, ApplySyntax> {
         PatchType::StrategicMerge => Ok(PatchFormat::StrategicMerge),
         PatchType::Apply(syntax) => Err(syntax),
     }
-}
-
-fn refuse_oddities(oddities: &[String], validation: FieldValidation) -> Result<(), Status> {
-    if validation != FieldValidation::Strict || oddities.is_empty() {
-        return Ok(());
-    }
-    let listed = oddities.join(", ");
-    Err(Status::bad_request(format!(
-        "strict decoding error: {listed}"
-    )))
 }
 
 fn purpose(patch_type: PatchType) -> PatchPurpose {

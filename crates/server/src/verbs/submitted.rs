@@ -217,6 +217,7 @@ pub(super) fn refuse_other_namespace(
 
 /// Refuses an object that names another object than the path.
 pub(super) fn refuse_other_name(request: &ResourceRequest, object: &Value) -> Result<(), Status> {
+    refuse_other_namespace(request, object)?;
     let expected = request.object_name();
     let Some(name) = metadata_text(object, "name") else {
         return Err(Status::bad_request(format!(
@@ -229,14 +230,5 @@ pub(super) fn refuse_other_name(request: &ResourceRequest, object: &Value) -> Re
             "the name of the object ({name}) does not match the name on the URL ({expected})"
         )));
     }
-    match (
-        metadata_text(object, "namespace"),
-        request.namespace.as_deref(),
-    ) {
-        (Some(named), Some(namespace)) if named != namespace => Err(Status::bad_request(format!(
-            "the namespace of the object ({named}) does not match the namespace on the request \
-             ({namespace})"
-        ))),
-        _ => Ok(()),
-    }
+    Ok(())
 }

@@ -106,6 +106,27 @@ fn replacement(
     Ok((before, Value::Object(next)))
 }
 
+/// Refuses an update that says of a member of the metadata what it may never say.
+pub(super) fn refuse_changed(
+    request: &ResourceRequest,
+    current: &Current,
+    (object, members): (&Value, &[&str]),
+) -> Result<(), Status> {
+    let changed = members.iter().filter_map(|member| {
+        let given = metadata_text(object, member)?;
+        let is_same = metadata_text(current.about(), member) == Some(given);
+        let field = FieldPath::new("metadata").child(member);
+        (!is_same).then(|| FieldError::invalid(&field, given, "field is immutable"))
+    });
+    let errors: Vec<FieldError> = changed.collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let definition = &request.definition;
+    let kind = GroupKind::new(&definition.group, &definition.kind);
+    Err(Status::invalid(kind, request.object_name(), &errors))
+}
+
 /// Refuses an update of an object that has changed since the client saw it, or of another object.
 pub(super) fn refuse_stale(
     request: &ResourceRequest,

@@ -86,7 +86,7 @@ fn what_cannot_be_done_is_refused() {
         json!({"op": "move", "from": "/a", "path": "/a/b"}),
         json!({"op": "copy", "from": "/c", "path": "/d"}),
         json!({"op": "add", "path": "a", "value": 1}),
-        json!({"op": "add", "path": "/a"}),
+        json!({"op": "replace", "path": "/a"}),
         json!({"op": "jump", "path": "/a"}),
         json!({}),
     ];

@@ -77,13 +77,64 @@ async fn updates_and_patches_are_judged_the_same_way() {
     let patched = send(&server, Method::PATCH, &item, unknown).await;
     assert_eq!(warnings(&patched), [WARNINGS[0]]);
     assert!(patched.ok().get("zzz").is_none());
-    send(&server, Method::PATCH, &strict, unknown)
+    for (patch, reason) in [
+        (unknown, r#"unknown field "zzz""#),
+        (
+            r#"{"data":{"a":"1","a":"2"}}"#,
+            r#"duplicate field "data.a""#,
+        ),
+        (
+            r#"{"a":1,"a":2}"#,
+            r#"duplicate field "a", unknown field "a""#,
+        ),
+    ] {
+        let refused = send(&server, Method::PATCH, &strict, patch)
+            .await
+            .refused(422);
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.starts_with(" \"\" is invalid: patch: Invalid value: \"{"));
+        let expected = format!("\": strict decoding error: {reason}");
+        assert!(message.ends_with(&expected), "{message}");
+        assert_eq!(refused["details"]["causes"][0]["field"], "patch");
+    }
+}
+
+#[tokio::test]
+async fn a_patch_that_makes_another_kind_of_object_is_shown_with_the_reason() {
+    let server = start_server().await;
+    server.post(CONFIG_MAPS, &config_map("odd")).await.created();
+    let item = format!("{CONFIG_MAPS}/odd");
+    let refused = send(&server, Method::PATCH, &item, r#"{"data":1}"#)
         .await
-        .refused(400);
-    let twice = r#"{"data":{"a":"1","a":"2"}}"#;
-    send(&server, Method::PATCH, &strict, twice)
-        .await
-        .refused(400);
+        .refused(422);
+    let message = refused["message"].as_str().unwrap();
+    let expected = "\": json: cannot unmarshal number into Go struct field ConfigMap.data of type \
+                    map[string]string";
+    assert!(message.ends_with(expected), "{message}");
+    for (patch, field) in [
+        (r#"{"metadata":{"uid":"x"}}"#, "metadata.uid"),
+        (
+            r#"{"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"}}"#,
+            "metadata.deletionTimestamp",
+        ),
+    ] {
+        let refused = send(&server, Method::PATCH, &item, patch)
+            .await
+            .refused(422);
+        let cause = &refused["details"]["causes"][0];
+        assert_eq!(cause["field"], field);
+        assert!(
+            cause["message"]
+                .as_str()
+                .unwrap()
+                .ends_with(": field is immutable")
+        );
+    }
+    let elsewhere = r#"{"metadata":{"namespace":"other"}}"#;
+    send(&server, Method::PATCH, &item, elsewhere).await.says(
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+    );
 }
 
 #[tokio::test]
