@@ -102,7 +102,15 @@ fn discovery(server: &Server, path: &str, headers: &HeaderMap, query: &Query) ->
         _ => None,
     };
     let Some(document) = found else {
-        return response::not_found_page();
+        let is_ours = match parts[..] {
+            ["api", _] => true,
+            ["apis", group, _] => server.registry.has_built_in_group(group),
+            _ => false,
+        };
+        return match is_ours {
+            true => response::status(&Status::unknown_resource(), headers, query),
+            false => response::not_found_page(),
+        };
     };
     let answer = Cacheable {
         body: &document.body,

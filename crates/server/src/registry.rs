@@ -173,6 +173,12 @@ impl Registry {
             || self.custom.load().version_exists(group, version)
     }
 
+    /// Whether a group has kinds that nobody had to define.
+    pub fn has_built_in_group(&self, group: &str) -> bool {
+        let mut definitions = self.definitions.iter();
+        definitions.any(|definition| &*definition.group == group)
+    }
+
     /// All served versions of a kind.
     pub fn versions(&self, definition: &Definition) -> Vec<Arc<Definition>> {
         let custom = self.custom();

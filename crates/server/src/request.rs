@@ -52,6 +52,7 @@ pub(crate) fn look_up(registry: &Registry, path: &ResourcePath) -> Lookup {
         Some(definition) if fits(&definition, path) => Lookup::Found(definition),
         Some(_) => Lookup::UnknownResource,
         None if registry.version_exists(&path.group, &path.version) => Lookup::UnknownResource,
+        None if registry.has_built_in_group(&path.group) => Lookup::UnknownResource,
         None => Lookup::UnknownGroup,
     }
 }

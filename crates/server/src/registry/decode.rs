@@ -152,8 +152,8 @@ impl<'a> Expected<'a> {
 
     /// Why a body of this kind was refused, if this is such a refusal.
     pub(crate) fn reason_in<'b>(&self, refusal: &'b str) -> Option<&'b str> {
-        let introduction = self.unsuitable(self.kind, self.version, "").to_string();
-        refusal.strip_prefix(&introduction)
+        let introduction = format!(" cannot be handled as a {}: ", self.kind);
+        refusal.split_once(&introduction).map(|(_, reason)| reason)
     }
 
     /// Its `apiVersion`.

@@ -184,15 +184,23 @@ async fn a_kind_is_not_found_in_the_wrong_scope() {
 }
 
 #[tokio::test]
-async fn an_unknown_group_is_a_page_that_is_not_found() {
+async fn an_unknown_version_of_a_known_group_is_a_resource_that_is_not_found() {
     let server = start_server().await;
     for path in [
-        "/apis/nosuch.io/v1/foos",
         "/apis/apps/v7/deployments",
+        "/apis/apps/v7",
         "/api/v2/pods",
-        "/nosuch",
-        "/apis/nosuch.io",
+        "/api/v2",
     ] {
+        let message = "the server could not find the requested resource";
+        server.get(path).await.says(404, message);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_group_is_a_page_that_is_not_found() {
+    let server = start_server().await;
+    for path in ["/apis/nosuch.io/v1/foos", "/nosuch", "/apis/nosuch.io"] {
         let answer = server.get(path).await;
         assert_eq!(answer.code, 404, "{path}");
         assert_eq!(answer.text(), "404 page not found\n", "{path}");
