@@ -36,6 +36,8 @@ func clientsSpeakCBOR(ctx context.Context, harness *harness) error {
 	defer features.ReplaceFeatureGates(others)
 	log := &wireLog{}
 	config := harness.wired(log)
+	// Typed clients send CBOR by themselves, and go on to ask for protobuf.
+	config.AcceptContentTypes = "application/json;q=0.9," + cborType
 	if err := speakTypedCBOR(ctx, kubernetes.NewForConfigOrDie(config)); err != nil {
 		return fmt.Errorf("typed: %w", err)
 	}

@@ -44,7 +44,10 @@ async fn yaml_is_applied() {
     let call = server.call(Method::PATCH, &target("me"));
     let answer = call.body(APPLY_PATCH, "a: [").answer().await;
     let message = answer.refused(400)["message"].to_string();
-    assert!(message.contains("error decoding patch: "), "{message}");
+    assert!(
+        message.contains("error encoding patch: yaml: "),
+        "{message}"
+    );
 }
 
 #[tokio::test]

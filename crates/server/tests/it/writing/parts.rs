@@ -142,7 +142,7 @@ async fn a_scale_below_zero_is_invalid() {
     assert_eq!(status["reason"], "Invalid");
     for wrong in [json!("three"), json!(1.5), json!(3_000_000_000_u64)] {
         let patch = json!({"spec": {"replicas": wrong}});
-        server.merge(&path, &patch).await.refused(400);
+        server.merge(&path, &patch).await.refused(422);
     }
     let scale = server.get(&path).await.ok();
     assert_eq!(scale["spec"]["replicas"], 3, "still");

@@ -140,8 +140,8 @@ async fn a_patch_may_not_rename_or_move_its_object() {
     let message = "the name of the object (b) does not match the name on the URL (a)";
     server.merge(&item, &rename).await.says(400, message);
     let away = json!({"metadata": {"namespace": "other"}});
-    let message = "the namespace of the object (other) does not match the namespace on the \
-                   request (default)";
+    let message = "the namespace of the provided object does not match the namespace sent on \
+                   the request";
     server.merge(&item, &away).await.says(400, message);
 }
 

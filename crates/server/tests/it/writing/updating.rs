@@ -132,8 +132,8 @@ async fn an_update_must_name_its_object() {
         .await
         .says(400, message);
     let elsewhere = json!({"metadata": {"name": "a", "namespace": "other"}});
-    let message = "the namespace of the object (other) does not match the namespace on the \
-                   request (default)";
+    let message = "the namespace of the provided object does not match the namespace sent on \
+                   the request";
     server.put(&item, &elsewhere).await.says(400, message);
 }
 
