@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Asks a kube-apiserver what it makes of good and bad objects of the kinds that run no containers.
 
-    record.py https://127.0.0.1:6443 TOKEN
+    record.py https://127.0.0.1:6443 TOKEN [FAMILY ...]
 
-Writes a file per family beside itself, and in it one line per exchange: request, status, response
+The family `dual_stack` is recorded only if named, from a server that was started with
+`--service-cluster-ip-range=10.7.0.0/24,fd00:7::/112`. Writes a file per family beside itself, and in it one line per exchange: request, status, response
 and warnings, without what differs from one run to the next. Objects live in namespace `kinds` or have names that begin with `kinds-`; all are
 deleted at the end. Nothing here matches requests of others.
 """
@@ -208,6 +209,40 @@ def services():
     name = kind.new(spec={"clusterIP": "None", "ports": [port]})
     kind.change(name, lambda body: body["spec"].update({"clusterIP": "10.0.0.202", "clusterIPs": ["10.0.0.202"]}))
     kind.set(name, "spec.ipFamilies", ["IPv4"])
+
+
+def dual_stack():
+    kind = Kind("v1", "Service", "services")
+    port = {"port": 80}
+    both, either = ["IPv4", "IPv6"], ["IPv6", "IPv4"]
+    specs = [{}, {"ipFamilies": ["IPv6"]}, {"ipFamilies": both}, {"ipFamilies": either}, {"ipFamilies": ["IPv4", "IPv4"]},
+             {"clusterIP": "fd00:7::20"}, {"clusterIPs": ["fd00:7::21", "10.7.0.221"], "clusterIP": "fd00:7::21"},
+             {"clusterIP": "10.7.0.222", "ipFamilies": ["IPv6"]}, {"clusterIP": "fd00:8::1"}, {"clusterIP": "fd00:7::0023"},
+             {"clusterIP": "10.7.0.223", "clusterIPs": ["10.7.0.223", "10.7.0.224"]},
+             {"clusterIP": "None"}, {"clusterIP": "None", "selector": {"a": "b"}}, {"clusterIP": "None", "ipFamilies": ["IPv6"], "selector": {"a": "b"}},
+             {"type": "ExternalName", "externalName": "x.com"}, {"type": "NodePort"}]
+    for policy in [None, "SingleStack", "PreferDualStack", "RequireDualStack"]:
+        for number, spec in enumerate(specs):
+            spec = json.loads(json.dumps(spec).replace("::2", f"::{len(policy or '')}2").replace("10.7.0.22", f"10.7.0.{len(policy or '')}"))
+            kind.new(spec={"ports": [port], **spec, **({"ipFamilyPolicy": policy} if policy else {})})
+    name = kind.new(spec={"ports": [port]})
+    kind.set(name, "spec.ipFamilies", ["IPv6"])
+    kind.set(name, "spec.ipFamilies", both)
+    kind.set(name, "spec.ipFamilyPolicy", "PreferDualStack")
+    kind.set(name, "spec.ipFamilies", either)
+    kind.set(name, "spec.clusterIPs.1", "fd00:7::99")
+    kind.set(name, "spec.ipFamilyPolicy", "RequireDualStack")
+    kind.set(name, "spec.ipFamilyPolicy", "SingleStack")
+    kind.set(name, "spec.ipFamilyPolicy", "RequireDualStack")
+    kind.set(name, "spec.type", "ExternalName")
+    name = kind.new(spec={"ports": [port], "ipFamilyPolicy": "PreferDualStack", "type": "NodePort"})
+    kind.set(name, "spec.ipFamilyPolicy", "X")
+
+    def lone(body):
+        body["spec"]["clusterIPs"].pop()
+        body["spec"]["ipFamilies"].pop()
+        body["spec"]["ipFamilyPolicy"] = "SingleStack"
+    kind.change(name, lone)
 
 
 def endpoints():
@@ -595,6 +630,7 @@ def clean():
 send("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kinds"}})
 PARTS = [configuration, services, endpoints, volumes, storage, networking, access, quotas, scaling,
          coordination, cluster, events, classes, admission, flows, registration, certificates]
+PARTS = [globals()[name] for name in sys.argv[3:]] or PARTS
 try:
     for part in PARTS:
         NUMBER[0] = 0

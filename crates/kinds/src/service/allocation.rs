@@ -215,7 +215,12 @@ pub fn node_ports(service: &Value) -> Vec<i64> {
 pub fn refuse_address(service: &Value, address: &str, why: &str) -> FieldError {
     let field = FieldPath::new("spec").child("clusterIPs");
     let detail = format!("failed to allocate IP {address}: {why}");
-    FieldError::invalid(&field, &service["spec"]["clusterIPs"], &detail)
+    let spec = &service["spec"];
+    let mut addresses = list(spec, "clusterIPs").to_vec();
+    // Those that are still to be given show as empty.
+    let wanted = list(spec, "ipFamilies").len().max(addresses.len());
+    addresses.resize(wanted, json!(""));
+    FieldError::invalid(&field, &json!(addresses), &detail)
 }
 
 /// Why an address that another service has is refused.

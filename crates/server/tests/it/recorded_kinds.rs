@@ -5,11 +5,12 @@
 
 use std::{fs, path::Path};
 
+use listwatch_server::Settings;
 use serde_json::{Value, json};
 
 use crate::{
     client::Answer,
-    running::{TestServer, start_server, within},
+    running::{TestServer, start_with, within},
 };
 
 /// Requests that are answered otherwise on purpose: a part of their line, and why.
@@ -87,7 +88,7 @@ async fn many_kinds_are_filled_in_and_refused_as_there() {
             .extension()
             .is_some_and(|extension| extension == "jsonl")
         {
-            let mut replay = Replay::start().await;
+            let mut replay = Replay::start(settings(&path)).await;
             for line in fs::read_to_string(path).unwrap().lines() {
                 compared += 1;
                 replay.exchange(line).await;
@@ -100,9 +101,19 @@ async fn many_kinds_are_filled_in_and_refused_as_there() {
     assert_eq!(count, 0, "{}", differences.join("\n"));
 }
 
+/// As the server was started that a file was recorded from. Our ranges are larger, so that nobody
+/// is given by chance what the recording asks for by name.
+fn settings(path: &Path) -> Settings {
+    let mut settings = Settings::default();
+    if path.ends_with("dual_stack.jsonl") {
+        settings.service_addresses = "10.7.0.0/16,fd00:7::/112".parse().unwrap();
+    }
+    settings
+}
+
 impl Replay {
-    async fn start() -> Self {
-        let server = start_server().await;
+    async fn start(settings: Settings) -> Self {
+        let server = start_with(settings).await;
         let namespace = json!({"metadata": {"name": "kinds"}});
         server
             .post("/api/v1/namespaces", &namespace)
@@ -172,11 +183,11 @@ impl Replay {
             let ports = ports
                 .filter_map(|port| port.as_i64())
                 .map(|port| format!(":{port}"));
-            let address = spec["clusterIP"]
-                .as_str()
-                .filter(|address| *address != "None");
-            let address = address.map(str::to_owned);
-            address.into_iter().chain(ports).collect::<Vec<_>>()
+            let addresses = spec["clusterIPs"].as_array().into_iter().flatten();
+            let addresses = addresses.filter_map(Value::as_str);
+            let addresses = addresses.filter(|address| *address != "None");
+            let addresses = addresses.map(str::to_owned);
+            addresses.chain(ports).collect::<Vec<_>>()
         };
         if ours["kind"] == "Service" && theirs["kind"] == "Service" {
             let pairs = values(theirs).into_iter().zip(values(ours));
