@@ -170,7 +170,8 @@ fn generation_errors(metadata: &Value, path: &FieldPath) -> Option<FieldError> {
     (generation < 0).then(|| FieldError::invalid(&path.child("generation"), generation, why))
 }
 
-fn label_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
+/// What is wrong with the labels of an object, told of this path.
+pub fn label_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in texts(metadata, "labels") {
         if errors.len() > FIELD_ERRORS_MAX {
@@ -182,7 +183,8 @@ fn label_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
     errors
 }
 
-fn annotation_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
+/// What is wrong with the annotations of an object, told of this path.
+pub fn annotation_errors(metadata: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut bytes = 0;
     for (key, value) in texts(metadata, "annotations") {

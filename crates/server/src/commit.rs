@@ -27,7 +27,8 @@ pub(crate) use deletion::{
 };
 pub(crate) use key_layout::object_key;
 pub(crate) use managed_fields::{
-    Applied, ApplyError, Conflict, FieldTracker, OnConflict, Owners, keep_reset, manager_name,
+    Applied, ApplyError, Conflict, FieldTracker, NO_VIEWS, OnConflict, Owners, Unseen, Views,
+    keep_reset, manager_name,
 };
 pub(crate) use metadata::{carry_over, metadata, metadata_mut, stamp_new, text as metadata_text};
 pub(crate) use stored::{Current, SCANNED, Stored, unreadable};

@@ -5,11 +5,13 @@
 //! definition here is answered when that has happened.
 
 mod cleanup;
+mod conversion;
 mod decode;
 mod follower;
 mod names;
 
 pub(crate) use cleanup::hold;
+pub(crate) use conversion::{Conversions, Unconverted};
 pub(crate) use decode::decode;
 
 use std::{sync::Arc, time::Duration};
@@ -30,7 +32,7 @@ use tokio::{
 
 use crate::{
     commit::metadata_text,
-    registry::{CustomKind, Definition, Life, Persistence, Registry, Scope, Strategy, ValueReader},
+    registry::{CustomKind, Definition, Life, Persistence, Registry, Scope, ValueReader},
     request::{PathForm, Query, ResourceRequest},
     server::{Server, StartError},
     watch_cache::KindLayout,
@@ -122,25 +124,6 @@ fn complete(definition: &mut Value) {
     }
     default_definition(definition);
     note_storage_version(definition);
-}
-
-/// Refuses requests in a version into which only a webhook could convert what is stored: to rename
-/// it would be wrong.
-pub(crate) fn refuse_unconverted(definition: &Definition) -> Result<(), Status> {
-    let Some(custom) = &definition.custom else {
-        return Ok(());
-    };
-    let api_version = definition.api_version();
-    match custom.strategy {
-        Strategy::Webhook if *custom.stored_as != *api_version => {
-            let (stored_as, kind) = (&custom.stored_as, &definition.kind);
-            Err(Status::unclassified(format!(
-                "conversion webhook for {stored_as}, Kind={kind} failed: this server asks no \
-                 webhooks to convert, and serves {api_version} only when it is the stored version"
-            )))
-        }
-        Strategy::Webhook | Strategy::Renamed => Ok(()),
-    }
 }
 
 /// Refuses a new object of a kind that is on its way out.

@@ -15,7 +15,8 @@ mod kind_table;
 mod stored_value;
 
 pub use custom::{
-    CustomKind, CustomKinds, CustomVersion, Life, MalformedDefinition, ScalePaths, Strategy,
+    ConversionWebhook, CustomKind, CustomKinds, CustomVersion, Life, MalformedDefinition,
+    ScalePaths, Strategy,
 };
 pub(crate) use decode::repeated_keys;
 pub use decode::{DecodeError, Expected, FieldProblem, Home};

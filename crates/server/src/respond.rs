@@ -134,7 +134,6 @@ impl Call<'_> {
                 SHUTDOWN_RETRY_SECONDS,
             ));
         }
-        custom::refuse_unconverted(&request.definition)?;
         if verb == Verb::Watch {
             return Box::pin(verbs::watch(server, request)).await;
         }

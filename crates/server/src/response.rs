@@ -21,7 +21,8 @@ pub(crate) use failure::{
     bare, exact_list_failed, json, not_found_page, plain_text, preferences, status,
     too_many_requests,
 };
+pub(crate) use format::Format;
 pub(crate) use indent::indented;
-pub(crate) use kept_messages::KeptMessages;
-pub(crate) use list_stream::ListPage;
-pub(crate) use watch_stream::{Beginning, Bookmarks, WatchPlan, WatchStream};
+pub(crate) use kept_messages::{Identity, KeptMessages};
+pub(crate) use list_stream::{Converted, ListPage};
+pub(crate) use watch_stream::{Beginning, Bookmarks, ConvertedWatch, WatchPlan, WatchStream};

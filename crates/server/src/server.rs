@@ -55,6 +55,7 @@ pub(crate) struct Server {
     pub(crate) kept_messages: Arc<KeptMessages>,
     pub(crate) service_accounts: ServiceAccounts,
     pub(crate) custom: Arc<custom::Progress>,
+    pub(crate) conversions: Arc<custom::Conversions>,
     pub(crate) webhook_client: WebhookClient,
     pub(crate) interceptors: Interceptors,
 }
@@ -77,6 +78,7 @@ impl RunningServer {
         let registry = Registry::builtin();
         bootstrap::run(&registry, &*store, &settings, address).await?;
         let server = Arc::new(Server::load(registry, store, settings, address).await?);
+        server.conversions.serve(&server);
         custom::start(&server).await?;
         api_services::start(&server)?;
         policy_status::start(&server)?;
@@ -148,6 +150,7 @@ impl Server {
             metrics: Metrics::new(),
             openapi: OpenApi::new(Arc::clone(&registry)),
             kept_messages: Arc::default(),
+            conversions: Arc::default(),
             webhook_client: WebhookClient::default(),
             interceptors: Interceptors::new(&registry, &caches),
             caches,

@@ -45,6 +45,7 @@ use crate::random::Random;
 pub use cached_object::{CachedObject, resource_version};
 pub use event::{EncodingId, Event, append_json_frame, frame_len};
 pub use feed::{FeedState, FeedStats};
+pub(crate) use interest::Judge;
 pub use interest::{Area, Interest};
 pub use kind_cache::{KindCache, KindStats};
 pub use kind_layout::KindLayout;

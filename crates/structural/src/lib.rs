@@ -22,6 +22,7 @@ mod rules;
 mod structural;
 mod apply_types;
 mod open_api;
+pub mod conversion_review;
 pub mod definition;
 
 pub use metadata::{Malformed, coerce_metadata};

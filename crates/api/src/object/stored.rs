@@ -139,6 +139,15 @@ impl StoredObject {
         )
     }
 
+    /// The `apiVersion` that it says; empty when it says none.
+    pub fn api_version(&self) -> &str {
+        const MEMBER: &str = r#""apiVersion":""#;
+        let (header, _, _) = self.sections();
+        let value = header.split_once(MEMBER).map(|(_, rest)| rest);
+        let value = value.and_then(|rest| rest.split_once('"'));
+        value.map_or("", |(version, _)| version)
+    }
+
     /// The stored bytes.
     pub fn value(&self) -> &Bytes {
         &self.value

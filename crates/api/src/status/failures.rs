@@ -270,11 +270,27 @@ impl Status {
     /// What is stored under a key cannot be decoded, in the words of Kubernetes and with the way
     /// out.
     pub fn corrupt_object(key: &str, revision: u64, why: &str) -> Self {
-        Self::internal(&format!(
-            "StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, \
-             AdditionalErrorMsg: object not decodable revision={revision}: {why}; it can be \
-             deleted by its name"
-        ))
+        let told = not_decodable(key, revision, why);
+        Self::internal(&format!("{told}; it can be deleted by its name"))
+    }
+
+    /// A stored object that nobody could convert into the version that was asked for.
+    pub fn unconverted(key: &str, revision: u64, why: &str) -> Self {
+        Self::internal(&not_decodable(key, revision, why))
+    }
+
+    /// A list of which an object, with its key and revision, could not be converted into the
+    /// version that was asked for.
+    pub fn unconverted_list(
+        resource: GroupResource<'_>,
+        (key, revision, why): (&str, u64, &str),
+    ) -> Self {
+        let told = not_decodable(key, revision, why);
+        let message = format!("failed to read one or more {resource} from the storage: {told}");
+        let cause = StatusCause::new("UnexpectedServerResponse", told, key);
+        Self::failure(500, Some(Reason::StorageReadError), message)
+            .about(resource, "list")
+            .with_cause(cause)
     }
 
     /// A refusal that Kubernetes answers with 500 and without a reason.
@@ -294,4 +310,12 @@ impl Status {
         self.details.get_or_insert_default().retry_after_seconds = Some(seconds);
         self
     }
+}
+
+/// What Kubernetes says of a stored value that it cannot make an object of.
+fn not_decodable(key: &str, revision: u64, why: &str) -> String {
+    format!(
+        "StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, \
+         AdditionalErrorMsg: object not decodable revision={revision}: {why}"
+    )
 }

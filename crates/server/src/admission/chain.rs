@@ -123,7 +123,7 @@ impl<'a> Chain<'a> {
         } = matched;
         let changed = match interceptor {
             Interceptor::Webhook(webhook) => {
-                let shown = self.shown(version, states);
+                let shown = self.shown(version, states).await?;
                 let answer = webhook.ask(
                     self.asked.server,
                     (&self.asked, version),
@@ -135,7 +135,10 @@ impl<'a> Chain<'a> {
             Interceptor::Policy(policy) => self.change_by(policy, version, states).await?,
         };
         match (changed, states[0]) {
-            (Some(changed), Some(before)) => self.asked.restore(version, before, changed).map(Some),
+            (Some(changed), Some(before)) => {
+                let restored = self.asked.restore(version, before, changed);
+                restored.await.map(Some)
+            }
             _ => Ok(None),
         }
     }
@@ -211,8 +214,11 @@ impl<'a> Chain<'a> {
             }
         }
         let answers = webhooks.into_iter().map(|(webhook, version)| async {
-            let shown = self.shown(version, states);
             let mut warnings = Vec::new();
+            let shown = match self.shown(version, states).await {
+                Ok(shown) => shown,
+                Err(status) => return (Err(status), warnings),
+            };
             let answer = webhook.ask(
                 self.asked.server,
                 (&self.asked, version),
@@ -275,17 +281,20 @@ impl<'a> Chain<'a> {
         Status::forbidden(self.asked.request.group_resource(), name, why)
     }
 
-    fn shown(&self, version: &Definition, [object, old]: States<'_>) -> Shown {
-        let show = |state: &Value| self.asked.show(version, state);
-        Shown {
-            object: object.map(show),
-            old: old.map(show),
+    async fn shown(&self, version: &Definition, states: States<'_>) -> Result<Shown, Status> {
+        let mut shown = [None, None];
+        for (shown, state) in shown.iter_mut().zip(states) {
+            if let Some(state) = state {
+                *shown = Some(self.asked.show(version, state).await?);
+            }
         }
+        let [object, old] = shown;
+        Ok(Shown { object, old })
     }
 
     /// What expressions look at.
     async fn facts(&self, version: &Definition, states: States<'_>) -> Result<Facts, Status> {
-        let Shown { object, old } = self.shown(version, states);
+        let Shown { object, old } = self.shown(version, states).await?;
         let is_itself = is_namespace(&self.asked.request.definition);
         let namespace = match self.asked.namespace() {
             Some(name) if !is_itself => self.namespace(name).await?,

@@ -95,11 +95,13 @@ impl Asked<'_> {
     }
 
     /// A stored state as a version shows it.
-    pub(super) fn show(&self, version: &Definition, stored: &Value) -> Value {
+    pub(super) async fn show(&self, version: &Definition, stored: &Value) -> Result<Value, Status> {
+        let converted = self.server.conversions.restated(version, stored).await;
+        let converted = converted.map_err(|why| Status::internal(&why))?;
         if self.part == Part::Scale {
-            return scale_of(version, stored);
+            return Ok(scale_of(version, &converted));
         }
-        let mut shown = stored.clone();
+        let mut shown = converted.into_owned();
         self.server
             .registry
             .to_served(version.conversion, &mut shown);
@@ -109,23 +111,33 @@ impl Asked<'_> {
             "" => expected.version.to_owned(),
             group => format!("{group}/{}", expected.version),
         });
-        shown
+        Ok(shown)
     }
 
     /// What somebody made of the object, in the form in which it is stored.
-    pub(super) fn restore(
+    pub(super) async fn restore(
         &self,
         version: &Definition,
         stored: &Value,
         mut changed: Value,
     ) -> Result<Value, Status> {
+        let registry = &self.server.registry;
         if self.part == Part::Scale {
+            // What is converted is held in the version of the request.
+            let own = &self.request.definition;
+            let is_converted = own.conversion_webhook().is_some();
+            let version = if is_converted { own } else { version };
             return scaled(version, stored, &changed);
         }
-        let registry = &self.server.registry;
         let decoded = registry.decode(self.expected(version), &mut changed, &[]);
         decoded.map_err(|error| Status::internal(&error.to_string()))?;
         registry.to_stored(version.conversion, &mut changed);
+        if stored["apiVersion"] == *self.request.definition.api_version() {
+            let (conversions, own) = (&self.server.conversions, &self.request.definition);
+            let converted = conversions.restated(own, &changed).await;
+            let converted = converted.map_err(|why| Status::internal(&why))?;
+            changed = converted.into_owned();
+        }
         for member in ["kind", "apiVersion"] {
             changed[member] = stored[member].clone();
         }

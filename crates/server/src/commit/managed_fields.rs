@@ -9,6 +9,7 @@ mod fields;
 mod last_applied;
 mod ledger;
 mod reach;
+mod views;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ use crate::registry::{Conversion, Definition, Registry};
 
 pub(crate) use apply::{Applied, ApplyError, Conflict, OnConflict};
 pub(crate) use entry::manager_name;
+pub(crate) use views::{NO_VIEWS, Unseen, Views};
 
 const MEMBER: &str = "managedFields";
 
@@ -64,6 +66,8 @@ pub(crate) struct FieldTracker<'a> {
     pub manager: String,
     /// When.
     pub now: Timestamp,
+    /// The object as owners see it who speak other versions, where a webhook has to convert it.
+    pub views: &'a Views,
 }
 
 /// How the owners of an object's fields are found when it is written.
@@ -129,6 +133,9 @@ impl FieldTracker<'_> {
     fn track_update(&self, current: &Outline, next: &mut Value) -> Option<Bytes> {
         let stored = current.managed_fields.as_ref();
         let claim = self.claim(next, stored);
+        if self.views.are_given_up() {
+            return keep(current, next);
+        }
         let earlier = Earlier::State(&current.object);
         let changed = self.compare(self.definition, earlier, next);
         let ledger = match (claim, stored) {
@@ -205,7 +212,10 @@ impl FieldTracker<'_> {
 
     /// What differs between two states, as a version of the kind shows them.
     fn compare(&self, definition: &Definition, earlier: Earlier<'_>, later: &Value) -> Comparison {
-        let served = |object| self.served(definition.conversion, object);
+        let served = |object| match self.views.is_needed() {
+            true => self.views.show(definition, object),
+            false => self.served(definition.conversion, object),
+        };
         let earlier = match earlier {
             Earlier::Nothing => Cow::Owned(Value::Object(self.registry.unset_object(definition))),
             Earlier::State(object) => served(object),
@@ -238,6 +248,9 @@ impl FieldTracker<'_> {
 
     /// An object of one version as another shows it.
     fn convert<'b>(&self, from: &Definition, to: &Definition, object: &'b Value) -> Cow<'b, Value> {
+        if self.views.is_needed() {
+            return self.views.show(to, object);
+        }
         if from.conversion == to.conversion {
             return Cow::Borrowed(object);
         }
@@ -251,6 +264,9 @@ impl FieldTracker<'_> {
     fn version(&self, api_version: &str) -> Option<&Definition> {
         if self.definition.api_version() == api_version {
             return Some(self.definition);
+        }
+        if self.views.is_needed() {
+            return self.views.version(api_version);
         }
         if self.definition.custom.is_some() {
             return self.custom_version(api_version);

@@ -103,7 +103,11 @@ impl Current {
     /// The same as a write in a version of a custom kind begins with it: in the stored version, by
     /// the rules of today; `None` if that is how it is stored.
     pub(crate) fn begun(&self, custom: &CustomVersion) -> Option<Self> {
-        let canonical = custom.begun(&self.canonical, self.revision)?;
+        self.shown_as(custom.begun(&self.canonical, self.revision)?)
+    }
+
+    /// The same in another version of its kind; `None` for what is no object.
+    pub(crate) fn shown_as(&self, canonical: StoredObject) -> Option<Self> {
         Some(Self {
             key: self.key.clone(),
             revision: self.revision,
@@ -111,6 +115,11 @@ impl Current {
             canonical,
             form: Form::Foreign,
         })
+    }
+
+    /// Its canonical bytes.
+    pub(crate) fn canonical(&self) -> &StoredObject {
+        &self.canonical
     }
 
     /// Its identity and its metadata, without managedFields, as a tree.

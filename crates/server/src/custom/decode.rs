@@ -9,8 +9,9 @@ use crate::{
     registry::{CustomVersion, Expected, FieldProblem},
 };
 
-/// Makes a parsed body the object that Kubernetes would make of it: in the stored version, without
-/// unknown fields, with defaults. The result names the fields that were dropped.
+/// Makes a parsed body the object that Kubernetes would make of it: without unknown fields, with
+/// defaults, in the stored version unless a webhook has to convert it. The result names the fields
+/// that were dropped.
 ///
 /// `body` is repeated when no kind can be found in it.
 pub(crate) fn decode(
@@ -37,7 +38,9 @@ pub(crate) fn decode(
         unknown.extend(structural.prune(object));
         structural.default(object);
     }
-    object["apiVersion"] = (*custom.stored_as).into();
+    if custom.webhook().is_none() {
+        object["apiVersion"] = (*custom.stored_as).into();
+    }
     unknown.sort_unstable();
     Ok(unknown.into_iter().map(FieldProblem::Unknown).collect())
 }

@@ -310,11 +310,14 @@ impl Follower {
             }
         };
         let is_laid_out_anew = earlier.is_some_and(|earlier| {
-            earlier.selectable_fields().ne(kind.selectable_fields()) || earlier.scope != kind.scope
+            earlier.selectable_fields().ne(kind.selectable_fields())
+                || earlier.scope != kind.scope
+                || earlier.webhook().is_some() != kind.webhook().is_some()
         });
         let prefix = &kind.storage_prefix;
         if is_laid_out_anew {
             // What can be selected by was found when the objects were read: they are read anew.
+            // Whoever watches began with objects that needed no webhook, or did, and begins anew.
             server.caches.remove(prefix).await.map_err(failed)?;
         }
         if server.caches.kind(prefix).is_none() {

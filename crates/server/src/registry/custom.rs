@@ -21,6 +21,9 @@ use super::{
 };
 
 mod version_order;
+mod webhook;
+
+pub use webhook::ConversionWebhook;
 
 /// Selectable fields of one version that are looked at; Kubernetes allows as many.
 const SELECTABLE_FIELDS_MAX: usize = 8;
@@ -87,7 +90,17 @@ impl CustomVersion {
     pub fn identity(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (&self.type_name, self.fingerprint, self.since.get()).hash(&mut hasher);
+        let webhook = self.webhook();
+        webhook.map(|it| it.fingerprint()).hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// Who converts between its versions, if somebody has to be asked.
+    pub fn webhook(&self) -> Option<&Arc<ConversionWebhook>> {
+        match &self.strategy {
+            Strategy::Renamed => None,
+            Strategy::Webhook(webhook) => Some(webhook),
+        }
     }
 
     /// A stored object as this version shows it, but for its header: what newer rules take away
@@ -140,12 +153,12 @@ pub enum Life {
 }
 
 /// How an object of one version of a custom kind becomes one of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Strategy {
     /// It says so.
     Renamed,
-    /// A webhook would have to be asked.
-    Webhook,
+    /// A webhook is asked.
+    Webhook(Arc<ConversionWebhook>),
 }
 
 /// Where a custom kind keeps what its `scale` shows.
@@ -170,6 +183,8 @@ pub struct CustomKind {
     pub versions: Vec<Arc<Definition>>,
     /// The version in which objects are stored, whether it is served or not.
     pub stored: Arc<Definition>,
+    /// The versions that are neither served nor stored any more, in which objects may still be.
+    pub retired: Vec<Arc<Definition>>,
     /// The beginning of the keys of its objects.
     pub storage_prefix: Box<str>,
     /// Where its objects live.
@@ -297,7 +312,13 @@ impl CustomKind {
             revision,
             earlier,
             scale,
+            webhook: webhook::read(spec, earlier.and_then(Self::webhook)),
         };
+        let retired = versions
+            .iter()
+            .filter(|version| version["served"] != true && version["storage"] != true)
+            .map(|version| Arc::new(reader.version(version)))
+            .collect();
         let served = versions.iter().filter(|version| version["served"] == true);
         let mut served: Vec<Arc<Definition>> = served
             .map(|version| Arc::new(reader.version(version)))
@@ -308,6 +329,7 @@ impl CustomKind {
             revision,
             versions: served,
             stored: Arc::new(reader.version(stored)),
+            retired,
             storage_prefix: reader.storage_prefix.clone(),
             scope: reader.scope(),
             group,
@@ -318,8 +340,19 @@ impl CustomKind {
     }
 
     fn version(&self, name: &str) -> Option<&CustomVersion> {
-        let mut versions = self.versions.iter().chain([&self.stored]);
-        versions.find(|it| *it.version == *name)?.custom.as_ref()
+        self.in_version(name)?.custom.as_ref()
+    }
+
+    /// The kind in one of its versions, served or not.
+    pub fn in_version(&self, name: &str) -> Option<&Arc<Definition>> {
+        let versions = self.versions.iter().chain([&self.stored]);
+        let mut versions = versions.chain(&self.retired);
+        versions.find(|it| *it.version == *name)
+    }
+
+    /// Who converts between its versions, if somebody has to be asked.
+    pub fn webhook(&self) -> Option<&Arc<ConversionWebhook>> {
+        self.stored.custom.as_ref()?.webhook()
     }
 
     /// The fields by which objects can be selected, in any version.
@@ -338,6 +371,7 @@ struct Reader<'a> {
     earlier: Option<&'a CustomKind>,
     /// The type of what a `scale` speaks.
     scale: Option<TypeId>,
+    webhook: Option<Arc<ConversionWebhook>>,
 }
 
 impl Reader<'_> {
@@ -394,9 +428,9 @@ impl Reader<'_> {
             since: unchanged.map_or(self.revision, |served| served.since),
             fingerprint,
             life: self.life(),
-            strategy: match self.definition["spec"]["conversion"]["strategy"].as_str() {
-                Some("Webhook") => Strategy::Webhook,
-                _ => Strategy::Renamed,
+            strategy: match &self.webhook {
+                Some(webhook) => Strategy::Webhook(Arc::clone(webhook)),
+                None => Strategy::Renamed,
             },
             printer_columns: version["additionalPrinterColumns"].clone(),
             scale: scale_paths(&version["subresources"]["scale"]),

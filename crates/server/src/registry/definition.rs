@@ -1,11 +1,13 @@
 //! One kind as the API serves it: everything a verb needs to know, and nothing it does.
 
+use std::sync::Arc;
+
 use listwatch_api::{media_type::Origin, metadata::MetadataRules, name::NameRule, schema::TypeId};
 
 pub use listwatch_api::metadata::Scope;
 use serde_json::Value;
 
-use super::{CustomVersion, Life};
+use super::{ConversionWebhook, CustomVersion, Life};
 
 /// One resource of one served version.
 #[derive(Debug)]
@@ -325,6 +327,11 @@ impl Definition {
         if self.custom.is_some() {
             object["apiVersion"] = self.api_version().into();
         }
+    }
+
+    /// Who converts its objects from one version into another, if somebody has to be asked.
+    pub fn conversion_webhook(&self) -> Option<&Arc<ConversionWebhook>> {
+        self.custom.as_ref()?.webhook()
     }
 
     /// The subresource with this name.

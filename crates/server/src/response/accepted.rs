@@ -178,6 +178,15 @@ impl Accepted {
         request: &ResourceRequest,
         page: ListPage,
     ) -> Result<Response<Body>, Status> {
+        let page = match self.format.awaits_conversion() {
+            true => {
+                let definition = &request.definition;
+                let page = page.converted(&server.conversions, definition);
+                let page = Box::pin(page).await;
+                page.map_err(|failure| failure.of_list(request.group_resource()))?
+            }
+            false => page,
+        };
         let beginning = page.measure(&self.format).await?;
         let is_text = matches!(beginning, Beginning::Text);
         let now = server.settings.clock.now();

@@ -1,5 +1,7 @@
 //! How one request wants its objects, and objects made so.
 
+mod conversion;
+
 use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
@@ -634,6 +636,8 @@ impl Converter {
         if let Some(custom) = &self.custom {
             let written = Revision::new(version.map_or(u64::MAX, ResourceVersion::get));
             let custom = custom.definition.custom.as_ref();
+            // What a webhook converts is shown so before it comes here.
+            let custom = custom.filter(|custom| custom.webhook().is_none());
             let shown = custom.and_then(|custom| custom.shown(object, written));
             return shown.map_or(Cow::Borrowed(object), Cow::Owned);
         }

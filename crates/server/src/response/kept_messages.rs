@@ -19,10 +19,10 @@ const PARTS: usize = 16;
 const OVERHEAD: usize = 128;
 
 /// One state of one object in one encoding.
-pub(super) struct Identity<'a> {
-    pub(super) key: &'a Key,
-    pub(super) revision: Revision,
-    pub(super) encoding: EncodingId,
+pub(crate) struct Identity<'a> {
+    pub(crate) key: &'a Key,
+    pub(crate) revision: Revision,
+    pub(crate) encoding: EncodingId,
 }
 
 /// All messages that are kept. Empty, and of no cost, until someone asks for protobuf.
@@ -68,7 +68,7 @@ impl KeptMessages {
     }
 
     /// The message of this state, if it is kept.
-    pub(super) fn get(&self, identity: &Identity<'_>) -> Option<Bytes> {
+    pub(crate) fn get(&self, identity: &Identity<'_>) -> Option<Bytes> {
         let mut part = self.part(identity).lock();
         let kept = part.messages.get_mut(&identity.place())?;
         if kept.key != *identity.key {
@@ -79,7 +79,7 @@ impl KeptMessages {
     }
 
     /// Keeps the message of this state, if there is room.
-    pub(super) fn keep(&self, identity: &Identity<'_>, message: &Bytes) {
+    pub(crate) fn keep(&self, identity: &Identity<'_>, message: &Bytes) {
         let mut part = self.part(identity).lock();
         let (length, bytes_max) = (message.len() + OVERHEAD, self.bytes_max / PARTS);
         if part.bytes + length > bytes_max {

@@ -12,7 +12,11 @@ use super::{
     messages::{Messages, not_writable},
     partial_metadata::ListMetadata,
 };
-use crate::watch_cache::{CachedObject, Interest, Snapshot, resource_version};
+use crate::{
+    custom::{Conversions, Unconverted},
+    registry::Definition,
+    watch_cache::{CachedObject, Interest, Judge, Snapshot, resource_version},
+};
 
 /// Bytes that are made and sent together.
 const CHUNK_BYTES: usize = 128 * 1024;
@@ -24,12 +28,33 @@ const MEASURED_PER_TURN: usize = 64;
 /// Objects that are counted before others get their turn.
 const COUNTED_PER_TURN: usize = 4 * 1024;
 
+/// Objects that are converted together while they are looked through.
+const JUDGED_TOGETHER: usize = 500;
+
 /// Part of a collection at one moment.
 pub(crate) struct ListPage {
     snapshot: Snapshot,
     extent: Extent,
     continue_token: Option<String>,
     remaining: Option<u64>,
+    content: Content,
+}
+
+/// In which version the objects of a page are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// In that in which they are stored.
+    Stored,
+    /// In that of the request.
+    Converted,
+}
+
+/// Who converts the objects of a kind into the version of a request, and judges them by what the
+/// request selects.
+pub(crate) struct Converted<'a> {
+    pub(crate) conversions: &'a Arc<Conversions>,
+    pub(crate) definition: &'a Arc<Definition>,
+    pub(crate) judge: Judge,
 }
 
 /// A place in a page to go on from.
@@ -72,6 +97,7 @@ impl ListPage {
                 extent,
                 continue_token: None,
                 remaining: None,
+                content: Content::Stored,
             };
         };
         let mut selected = snapshot.select(&interest, &start);
@@ -84,16 +110,72 @@ impl ListPage {
             let after = [object.key().as_bytes(), b"\0"].concat();
             snapshot.count(&interest.area, &after) as u64
         });
-        let continue_token = last.map(|object| {
-            let below = String::from_utf8_lossy(&object.key().as_bytes()[prefix.len()..]);
-            ContinueToken::after(&below, resource_version(snapshot.revision())).encode()
-        });
+        let continue_token = last.map(|object| token_after(object, prefix, &snapshot));
         Self {
             snapshot,
             extent: Extent::Some(objects),
             continue_token,
             remaining,
+            content: Content::Stored,
         }
+    }
+
+    /// The same where only converted objects can be judged. They are converted some at a time,
+    /// until there are enough.
+    pub(crate) async fn cut_converted(
+        snapshot: Snapshot,
+        Converted {
+            conversions,
+            definition,
+            judge,
+        }: Converted<'_>,
+        (prefix, mut start): (&str, Vec<u8>),
+        limit: Option<usize>,
+    ) -> Result<Self, Unconverted> {
+        let everything = judge.everything();
+        let mut selected: Vec<Arc<CachedObject>> = Vec::new();
+        let has_more = 'page: loop {
+            let some = snapshot.select(&everything, &start).take(JUDGED_TOGETHER);
+            let some: Vec<_> = some.cloned().collect();
+            let Some(last) = some.last() else {
+                break false;
+            };
+            start = [last.key().as_bytes(), b"\0"].concat();
+            for object in conversions.objects(definition, some).await? {
+                if !judge.selects(&object) {
+                    continue;
+                }
+                if limit == Some(selected.len()) {
+                    break 'page true;
+                }
+                selected.push(object);
+            }
+        };
+        let last = selected.last().filter(|_| has_more);
+        Ok(Self {
+            continue_token: last.map(|object| token_after(object, prefix, &snapshot)),
+            snapshot,
+            extent: Extent::Some(selected),
+            remaining: None,
+            content: Content::Converted,
+        })
+    }
+
+    /// The page with its objects in the version of a request.
+    pub(crate) async fn converted(
+        self,
+        conversions: &Arc<Conversions>,
+        definition: &Arc<Definition>,
+    ) -> Result<Self, Unconverted> {
+        if self.content == Content::Converted {
+            return Ok(self);
+        }
+        let objects = conversions.objects(definition, self.objects()).await?;
+        Ok(Self {
+            extent: Extent::Some(objects),
+            content: Content::Converted,
+            ..self
+        })
     }
 
     /// All objects of the page.
@@ -199,6 +281,12 @@ impl ListPage {
         }
         count
     }
+}
+
+/// The token of the page after the one that ends with this object.
+fn token_after(object: &CachedObject, prefix: &str, snapshot: &Snapshot) -> String {
+    let below = String::from_utf8_lossy(&object.key().as_bytes()[prefix.len()..]);
+    ContinueToken::after(&below, resource_version(snapshot.revision())).encode()
 }
 
 /// What a list begins with.

@@ -3,6 +3,8 @@
 //! First the state, where it was asked for, straight from a snapshot; then events as they come;
 //! bookmarks in between and at the end. Frames that are ready together leave together.
 
+mod converted;
+
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
@@ -11,9 +13,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use listwatch_api::Status;
+use listwatch_api::{EventType, Status};
 use listwatch_store::Revision;
 use tokio::time::{Instant, Sleep, sleep_until};
+
+pub(crate) use converted::ConvertedWatch;
 
 use super::{
     body::Piece,
@@ -25,7 +29,7 @@ use crate::{
     lifecycle::{DrainSignal, DrainWait, Phase},
     metrics::WatchMetrics,
     watch_cache::{
-        EncodingId, Interest, Snapshot, WatchBatch, WatchError, WatchEvent, Watcher,
+        CachedObject, EncodingId, Interest, Snapshot, WatchBatch, WatchError, WatchEvent, Watcher,
         resource_version,
     },
 };
@@ -36,6 +40,8 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// What a client asked of a watch.
 pub(crate) struct WatchPlan {
     pub(crate) format: Format,
+    /// Who converts what is stored in another version; `None` where nobody is asked.
+    pub(crate) conversion: Option<Box<ConvertedWatch>>,
     pub(crate) bookmarks: Bookmarks,
     pub(crate) bookmark_interval: Duration,
     pub(crate) deadline: Instant,
@@ -155,7 +161,11 @@ impl WatchStream {
         loop {
             match &self.stage {
                 Stage::Initial { .. } => {
-                    if let Some(frames) = self.initial_frames() {
+                    let frames = match self.plan.conversion {
+                        None => self.initial_frames(),
+                        Some(_) => Box::pin(self.converted_initial_frames()).await,
+                    };
+                    if let Some(frames) = frames {
                         return Some(Piece::Whole(frames));
                     }
                 }
@@ -189,8 +199,21 @@ impl WatchStream {
             }
         };
         drop(rest);
+        self.sent_initial(events, went_on, buffer)
+    }
+
+    /// Goes on with the state at a key, or after the last object with events.
+    fn sent_initial(
+        &mut self,
+        events: u64,
+        went_on: Option<Vec<u8>>,
+        mut buffer: Vec<u8>,
+    ) -> Option<Bytes> {
         self.metrics.initial(events);
         self.metrics.sent(events, buffer.len() as u64);
+        let Stage::Initial { snapshot, next } = &mut self.stage else {
+            return None;
+        };
         match went_on {
             Some(key) => *next = key,
             None => {
@@ -208,7 +231,18 @@ impl WatchStream {
     /// Waits for events, for the time to send a bookmark, or for the end.
     async fn live(&mut self) -> Option<Piece> {
         loop {
+            if self.has_pending() {
+                match Box::pin(self.pending_frames()).await {
+                    Pending::Frames(frames) => return Some(frames),
+                    Pending::Nothing => {}
+                    Pending::End => return None,
+                }
+            }
             let frames = match self.woken().await {
+                Woken::Events(Ok(batch)) if self.plan.conversion.is_some() => {
+                    self.put_off(batch);
+                    continue;
+                }
                 Woken::Events(Ok(batch)) => {
                     let last = batch.events.last().map(|event| event.event.revision());
                     self.sent = last.unwrap_or(self.sent);
@@ -259,7 +293,9 @@ impl WatchStream {
     fn frame(&self, event: &WatchEvent, encoding: EncodingId) -> Bytes {
         event.event.frame(event.event_type, encoding, || {
             let mut buffer = Vec::new();
-            self.append_frame(event, ColumnDefinitions::Omitted, &mut buffer);
+            let shown = (event.event_type, &**event.event.content(event.event_type));
+            let at = (event.event.revision(), ColumnDefinitions::Omitted);
+            self.append_frame(shown, at, &mut buffer);
             buffer.into()
         })
     }
@@ -269,19 +305,24 @@ impl WatchStream {
         let mut buffer = Vec::new();
         for event in events {
             let columns = std::mem::replace(&mut self.columns, ColumnDefinitions::Omitted);
-            self.append_frame(event, columns, &mut buffer);
+            let shown = (event.event_type, &**event.event.content(event.event_type));
+            self.append_frame(shown, (event.event.revision(), columns), &mut buffer);
         }
         buffer.into()
     }
 
-    fn append_frame(&self, event: &WatchEvent, columns: ColumnDefinitions, buffer: &mut Vec<u8>) {
-        let WatchEvent { event_type, event } = event;
-        let object = event.content(*event_type).stored();
-        let version = resource_version(event.revision());
+    fn append_frame(
+        &self,
+        (event_type, object): (EventType, &CachedObject),
+        (revision, columns): (Revision, ColumnDefinitions),
+        buffer: &mut Vec<u8>,
+    ) {
+        let version = resource_version(revision);
         let now = self.plan.clock.now();
+        let shown = (object.stored(), version);
         self.plan
             .format
-            .frame(*event_type, (object, version), (columns, now), buffer);
+            .frame(event_type, shown, (columns, now), buffer);
     }
 
     /// A bookmark, if it tells the client anything that it does not know. In the middle of a
@@ -324,10 +365,13 @@ impl WatchStream {
 
     /// The last frame of a watch that cannot go on: why, so that the client knows what to do.
     fn failed(&mut self, error: &WatchError) -> Piece {
-        self.stage = Stage::Ended;
         self.metrics.expired();
-        let status = Status::from(error.clone());
-        Piece::Whole(self.plan.format.error_frame(&status))
+        self.end_with(&Status::from(error.clone()))
+    }
+
+    fn end_with(&mut self, status: &Status) -> Piece {
+        self.stage = Stage::Ended;
+        Piece::Whole(self.plan.format.error_frame(status))
     }
 }
 
@@ -392,6 +436,16 @@ impl Interruptions {
         self.woken = Some(waker.clone());
         Poll::Pending
     }
+}
+
+/// What came of events that had to be converted.
+enum Pending {
+    /// The frames of those that are wanted.
+    Frames(Piece),
+    /// None of them was wanted.
+    Nothing,
+    /// The stream ended before.
+    End,
 }
 
 enum Woken {

@@ -24,8 +24,8 @@ use super::{
 };
 use crate::{
     commit::{
-        Applied, ApplyError, Conflict, Current, FieldTracker, OnConflict, Outcome, Owners,
-        metadata_mut, metadata_text,
+        Applied, ApplyError, Conflict, Current, FieldTracker, OnConflict, Outcome, Owners, Unseen,
+        Views, metadata_mut, metadata_text,
     },
     registry::repeated_keys,
     request::ResourceRequest,
@@ -51,7 +51,8 @@ pub(super) async fn apply(
     } = decode(request, (syntax, body))?;
     let name = request.object_name();
     let destination = server.destination(request, name, options.write.dry_run.into())?;
-    let tracker = submitted::field_tracker(server, request, &options.write);
+    let views = Views::new(&server.registry, &request.definition, Unseen::Refused);
+    let tracker = submitted::field_tracker(server, (request, &options.write), &views);
     let application = Application {
         server,
         request,
@@ -74,6 +75,7 @@ pub(super) async fn apply(
     let mut writer = Writer::new(server, (request, part), when_missing, &options.write);
     let changing = |current: &Current| application.to_object(current);
     let creating = || application.to_nothing();
+    writer.views = Some(&views);
     let changed = writer.write(&destination, changing, creating).await?;
     let mut warnings: Vec<String> = match validation {
         FieldValidation::Warn => repeated.iter().map(ToString::to_string).collect(),
@@ -84,6 +86,10 @@ pub(super) async fn apply(
         Outcome::Created => StatusCode::CREATED,
         _ => StatusCode::OK,
     };
+    let (conversions, dry_run) = (&server.conversions, options.write.dry_run);
+    let changed = conversions
+        .told(request, &accept.format, changed, dry_run)
+        .await?;
     Ok(accept.changed(server, (part, &changed), code, &warnings))
 }
 

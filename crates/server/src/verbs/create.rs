@@ -20,7 +20,9 @@ use super::{
 };
 use crate::{
     admission::{self, Home},
-    commit::{Changed, Owners, Settled, Stored, Trust, metadata_mut, metadata_text, stamp_new},
+    commit::{
+        Changed, NO_VIEWS, Owners, Settled, Stored, Trust, metadata_mut, metadata_text, stamp_new,
+    },
     custom,
     registry::{Persistence as Kept, StatusWriting},
     request::ResourceRequest,
@@ -46,7 +48,7 @@ pub(crate) async fn create(
     } = submitted::decode(server, request, &body, options.field_validation)?;
     let created = match posted {
         Posted::Question => {
-            let tracker = submitted::field_tracker(server, request, &options);
+            let tracker = submitted::field_tracker(server, (request, &options), &NO_VIEWS);
             let question = (Owners::Changers(&tracker), object);
             aside(|| review::answer(server, request, question)).await?
         }
@@ -67,6 +69,10 @@ pub(crate) async fn create(
             aside(|| insert(server, request, object, told)).await?
         }
     };
+    let (conversions, dry_run) = (&server.conversions, options.dry_run);
+    let created = conversions
+        .told(request, &accept.format, created, dry_run)
+        .await?;
     Ok(accept.changed(
         server,
         (Part::Main, &created),
@@ -135,7 +141,7 @@ async fn insert(
     };
     let submitted_name = metadata_text(&object, "name").unwrap_or_default();
     let home = admission::find_home(server, request, submitted_name, trust).await?;
-    let tracker = submitted::field_tracker(server, request, options);
+    let tracker = submitted::field_tracker(server, (request, options), &NO_VIEWS);
     let mut draft = own(server, request, &Owners::Changers(&tracker), object);
     let part = (request, Part::Main);
     let mut writer = Writer::new(server, part, WhenMissing::Created, options);

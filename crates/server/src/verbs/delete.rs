@@ -43,6 +43,9 @@ pub(crate) async fn delete(
         }
         outcome => {
             let code = code(outcome, options.propagation);
+            let (conversions, dry_run) = (&server.conversions, options.dry_run);
+            let told = conversions.told(request, &accept.format, deleted, dry_run);
+            let deleted = told.await?;
             Ok(accept.changed(server, (Part::Main, &deleted), code, &[]))
         }
     }

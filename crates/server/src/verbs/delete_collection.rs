@@ -21,7 +21,7 @@ pub(crate) async fn delete_collection(
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate_list(server, request)?;
     let options = submitted::delete_options(server, request, &body)?;
-    let page = list::page(server, request).await?;
+    let page = list::page(server, request, &accept.format).await?;
     for object in page.objects() {
         let one = request.for_object(object.namespace(), object.name());
         match delete::remove(server, &one, object.name(), &options).await {

@@ -28,6 +28,12 @@ pub(crate) async fn get(
     let object = snapshot
         .get(request.namespace.as_deref(), name)
         .ok_or_else(|| missing(request, &cache))?;
+    if accept.format.awaits_conversion() {
+        let object = vec![Arc::clone(object)];
+        let shown = server.conversions.objects(&request.definition, object);
+        let shown = shown.await?;
+        return Ok(accept.state(server, (part, &shown[0])));
+    }
     Ok(accept.state(server, (part, object)))
 }
 

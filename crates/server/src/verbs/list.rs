@@ -11,7 +11,7 @@ use listwatch_store::Revision;
 
 use crate::{
     request::ResourceRequest,
-    response::{self, Body, ListPage},
+    response::{self, Body, Converted, Format, ListPage},
     server::Server,
     watch_cache::{Area, CacheError, Interest, KindCache, Snapshot},
 };
@@ -22,12 +22,16 @@ pub(crate) async fn list(
     request: &ResourceRequest,
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate_list(server, request)?;
-    let page = page(server, request).await?;
+    let page = page(server, request, &accept.format).await?;
     accept.list(server, request, page).await
 }
 
 /// The page of the collection that the request asks for.
-pub(super) async fn page(server: &Server, request: &ResourceRequest) -> Result<ListPage, Status> {
+pub(super) async fn page(
+    server: &Server,
+    request: &ResourceRequest,
+    format: &Format,
+) -> Result<ListPage, Status> {
     let options = ListOptions::parse(request.query.typed())?;
     let interest = interest(request, options.labels, options.fields)?;
     let cache = server.cache(&request.definition)?;
@@ -46,6 +50,16 @@ pub(super) async fn page(server: &Server, request: &ResourceRequest) -> Result<L
     let limit = options
         .limit
         .and_then(|limit| usize::try_from(limit.get()).ok());
+    if format.judges_converted(&interest) {
+        let objects = Converted {
+            conversions: &server.conversions,
+            definition: &request.definition,
+            judge: cache.judge(&interest),
+        };
+        let page = ListPage::cut_converted(snapshot, objects, (&prefix, start), limit);
+        let page = Box::pin(page).await;
+        return page.map_err(|failure| failure.of_list(request.group_resource()));
+    }
     Ok(ListPage::cut(snapshot, interest, (&prefix, start), limit))
 }
 

@@ -8,7 +8,7 @@ use super::{
     writer::{Change, WhenMissing, Writer},
 };
 use crate::{
-    commit::{Changed, Current, FieldTracker, Owners, Persistence},
+    commit::{Changed, Current, FieldTracker, NO_VIEWS, Owners, Persistence},
     request::ResourceRequest,
     server::Server,
 };
@@ -28,6 +28,7 @@ pub(crate) async fn change_status(
         subresource: request.subresource.as_deref(),
         manager: manager.to_owned(),
         now: server.settings.clock.now(),
+        views: &NO_VIEWS,
     };
     let options = WriteOptions::default();
     let part = (request, Part::Status);

@@ -22,7 +22,7 @@ use super::{
     writer::{Change, WhenMissing, Writer, within_reach},
 };
 use crate::{
-    commit::{Current, Owners, metadata_mut},
+    commit::{Current, Owners, Unseen, Views, metadata_mut},
     request::ResourceRequest,
     response::{self, Body},
     server::Server,
@@ -49,7 +49,8 @@ pub(crate) async fn patch(
     let validation = options.write.field_validation;
     let name = request.object_name();
     let destination = server.destination(request, name, options.write.dry_run.into())?;
-    let tracker = submitted::field_tracker(server, request, &options.write);
+    let views = Views::new(&server.registry, &request.definition, Unseen::LetBe);
+    let tracker = submitted::field_tracker(server, (request, &options.write), &views);
     let reach = within_reach(server, (request, part), patch.reach());
     let when_missing = WhenMissing::Refused;
     let mut writer = Writer::new(server, (request, part), when_missing, &options.write);
@@ -68,8 +69,13 @@ pub(crate) async fn patch(
         checked((request, part), current, change)
     };
     let missing = || Err(Status::not_found(request.group_resource(), name));
+    writer.views = Some(&views);
     let changed = writer.write(&destination, patching, missing).await?;
     warnings.append(&mut writer.warnings);
+    let (conversions, dry_run) = (&server.conversions, options.write.dry_run);
+    let changed = conversions
+        .told(request, &accept.format, changed, dry_run)
+        .await?;
     Ok(accept.changed(server, (part, &changed), StatusCode::OK, &warnings))
 }
 

@@ -11,7 +11,7 @@ use listwatch_api::{
 use serde_json::Value;
 
 use crate::{
-    commit::{FieldTracker, keep_reset, manager_name, metadata_text},
+    commit::{FieldTracker, Views, keep_reset, manager_name, metadata_text},
     custom,
     registry::{Expected, FieldProblem},
     request::ResourceRequest,
@@ -105,8 +105,8 @@ fn check(
 /// Keeps the ownership of fields for the writes of a request.
 pub(super) fn field_tracker<'a>(
     server: &'a Server,
-    request: &'a ResourceRequest,
-    options: &WriteOptions,
+    (request, options): (&'a ResourceRequest, &WriteOptions),
+    views: &'a Views,
 ) -> FieldTracker<'a> {
     let user_agent = request.header(header::USER_AGENT);
     FieldTracker {
@@ -115,6 +115,7 @@ pub(super) fn field_tracker<'a>(
         subresource: request.subresource.as_deref(),
         manager: manager_name(options.field_manager.as_deref(), user_agent),
         now: server.settings.clock.now(),
+        views,
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     admission,
-    commit::{Current, Outcome, Owners, SCANNED, metadata_text},
+    commit::{Current, Outcome, Owners, SCANNED, Unseen, Views, metadata_text},
     registry::{PutToMissing, PutWithoutVersion},
     request::ResourceRequest,
     response::{self, Body},
@@ -45,7 +45,8 @@ pub(crate) async fn update(
     }
     let name = request.object_name();
     let destination = server.destination(request, name, options.dry_run.into())?;
-    let tracker = submitted::field_tracker(server, request, &options);
+    let views = Views::new(&server.registry, &request.definition, Unseen::LetBe);
+    let tracker = submitted::field_tracker(server, (request, &options), &views);
     let reach = within_reach(server, (request, part), Reach::Members(Vec::new()));
     let mut writer = Writer::new(server, (request, part), when_missing(request), &options);
     let replacing = |current: &Current| {
@@ -66,12 +67,17 @@ pub(crate) async fn update(
             owners: Owners::Changers(&tracker),
         })
     };
+    writer.views = Some(&views);
     let changed = writer.write(&destination, replacing, creating).await?;
     warnings.append(&mut writer.warnings);
     let code = match changed.outcome {
         Outcome::Created => StatusCode::CREATED,
         _ => StatusCode::OK,
     };
+    let (conversions, dry_run) = (&server.conversions, options.dry_run);
+    let changed = conversions
+        .told(request, &accept.format, changed, dry_run)
+        .await?;
     Ok(accept.changed(server, (part, &changed), code, &warnings))
 }
 

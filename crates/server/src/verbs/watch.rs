@@ -16,8 +16,8 @@ use crate::{
     metrics::KindLabels,
     request::{PathForm, ResourceRequest},
     response::{
-        self, Accepted, Beginning, Body, Bookmarks, Compressor, Piece, WatchPlan, WatchStream,
-        accepts_gzip,
+        self, Accepted, Beginning, Body, Bookmarks, Compressor, ConvertedWatch, Piece, WatchPlan,
+        WatchStream, accepts_gzip,
     },
     server::Server,
     watch_cache::{Interest, KindCache},
@@ -30,7 +30,7 @@ pub(crate) async fn watch(
 ) -> Result<Response<Body>, Status> {
     let accept = response::negotiate_watch(server, request)?;
     let options = WatchOptions::parse(request.query.typed())?;
-    let interest = watch_interest(request, &options)?;
+    let mut interest = watch_interest(request, &options)?;
     let cache = server.cache(&request.definition)?;
     let slot = server
         .open_watches
@@ -40,9 +40,13 @@ pub(crate) async fn watch(
         Ok(upgrade) => upgrade,
         Err(code) => return Ok(response::bare(code)),
     };
+    let conversion = conversion(server, (request, &accept), (&cache, &mut interest));
     let frames = match begin(&cache, &interest, options.start).await {
         Ok(beginning) => {
-            let plan = plan(server, &accept, &options);
+            let plan = WatchPlan {
+                conversion,
+                ..plan(server, &accept, &options)
+            };
             let metrics = server.metrics.watch(&KindLabels::new(&request.definition));
             let signal = server.lifecycle.drain_signal();
             let stream = WatchStream::new(plan, beginning, interest, (signal, metrics));
@@ -58,6 +62,26 @@ pub(crate) async fn watch(
             Ok(http_stream(content_type, coding(request, &options), frames))
         }
     }
+}
+
+/// Who converts what is watched, where a webhook is asked. What is wanted of the objects may then
+/// be known only when they are converted; until then, everything of their area is of interest.
+fn conversion(
+    server: &Server,
+    (request, accept): (&ResourceRequest, &Accepted),
+    (cache, interest): (&KindCache, &mut Interest),
+) -> Option<Box<ConvertedWatch>> {
+    let is_judged = accept.format.judges_converted(interest);
+    if !is_judged && !accept.format.awaits_conversion() {
+        return None;
+    }
+    let judge = is_judged.then(|| cache.judge(interest));
+    if let Some(judge) = &judge {
+        *interest = judge.everything();
+    }
+    let (conversions, definition) = (&server.conversions, &request.definition);
+    let watch = ConvertedWatch::new(conversions, definition, judge);
+    Some(Box::new(watch))
 }
 
 /// What a client hears that would open one watch too many.
@@ -141,6 +165,7 @@ fn plan(server: &Server, accept: &Accepted, options: &WatchOptions) -> WatchPlan
     });
     WatchPlan {
         format: accept.format.clone(),
+        conversion: None,
         bookmarks,
         bookmark_interval: settings.bookmark_interval,
         deadline: Instant::now() + lifetime.min(LIFETIME_MAX),

@@ -18,7 +18,7 @@ use crate::{
     admission::{self, Accounting, Allocation, Asked, Chain, Operation, Restored, Surroundings},
     commit::{
         Changed, Current, Destination, Next, Owners, Proposal, SCANNED, Settled, Stored, Trust,
-        carry_over, deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut,
+        Views, carry_over, deletion_is_complete, deletion_looks_beyond_metadata, metadata_mut,
         metadata_text, parse,
     },
     registry::Definition,
@@ -38,6 +38,8 @@ pub(super) struct Writer<'a> {
     pub(super) warnings: Vec<String>,
     /// Keys that others have taken, as a try to write them found out.
     pub(super) taken: BTreeSet<Key>,
+    /// What the owners of fields see of the object in other versions.
+    pub(super) views: Option<&'a Views>,
 }
 
 /// What becomes of a write to an object that is not there.
@@ -89,6 +91,7 @@ impl<'a> Writer<'a> {
             options,
             warnings: Vec::new(),
             taken: BTreeSet::new(),
+            views: None,
         }
     }
 
@@ -112,16 +115,10 @@ impl<'a> Writer<'a> {
                         Err(refusal) => Err(refusal),
                     }
                 }
-                there => {
-                    let custom = self.request.definition.custom.as_ref();
-                    let current = there.object(Status::unknown_resource);
-                    let begun = current.as_ref().ok().and_then(|it| it.begun(custom?));
-                    let current = current.map(|it| begun.as_ref().unwrap_or(it));
-                    match current.and_then(|it| Ok((it, change(it)?))) {
-                        Ok((current, change)) => self.settle_change(current, change).await,
-                        Err(refusal) => Err(refusal),
-                    }
-                }
+                there => match there.object(Status::unknown_resource) {
+                    Ok(current) => self.change_current(current, &mut change).await,
+                    Err(refusal) => Err(refusal),
+                },
             };
             match writing.settle(home.as_ref(), proposal).await? {
                 Settled::Done(changed) => {
@@ -133,6 +130,29 @@ impl<'a> Writer<'a> {
                 Settled::Elsewhere(key) => drop(self.taken.insert(key)),
             }
         }
+    }
+
+    /// What becomes of an object that is there, which is changed in the client's version.
+    async fn change_current(
+        &mut self,
+        current: &Current,
+        change: &mut impl FnMut(&Current) -> Result<Change<'a>, Status>,
+    ) -> Result<Proposal, Status> {
+        let (conversions, definition) = (&self.server.conversions, &self.request.definition);
+        let begun = conversions.begun(definition, current).await?;
+        let current = begun.as_ref().unwrap_or(current);
+        let mut rounds = 0;
+        let revised = loop {
+            let revised = change(current).map(|change| self.revise(current, change));
+            match self.views {
+                Some(views) if views.lacks_some() => {
+                    rounds += 1;
+                    Box::pin(views.fetch(conversions, rounds)).await?;
+                }
+                _ => break revised?,
+            }
+        };
+        self.settle_change(current, revised).await
     }
 
     /// Lets a quota that was written be counted.
@@ -206,7 +226,8 @@ impl<'a> Writer<'a> {
             self.warnings.append(&mut chain.warnings);
         }
         alongside.extend(self.accounting().account(None, Some(&draft.object)).await?);
-        let next = Next::Put(draft);
+        let conversions = &self.server.conversions;
+        let next = Next::Put(conversions.to_stored(definition, draft).await?);
         Ok(Proposal { next, alongside })
     }
 
@@ -274,9 +295,8 @@ impl<'a> Writer<'a> {
     async fn settle_change(
         &mut self,
         current: &Current,
-        change: Change<'_>,
+        mut draft: Revised,
     ) -> Result<Proposal, Status> {
-        let mut draft = self.revise(current, change);
         self.warnings.clear();
         let asked = self.mutate_change(&mut draft).await?;
         let alongside = self.complete_change(&mut draft).await?;
@@ -413,7 +433,8 @@ impl<'a> Writer<'a> {
             let used = accounting.account(Some(&before.object), Some(&draft.object));
             alongside.extend(used.await?);
         }
-        let next = Next::Put(draft);
+        let conversions = &self.server.conversions;
+        let next = Next::Put(conversions.to_stored(definition, draft).await?);
         Ok(Proposal { next, alongside })
     }
 
@@ -462,7 +483,8 @@ pub(super) fn within_reach<'a>(
     let definition = &request.definition;
     let is_plain = matches!(part, Part::Main | Part::Status)
         && !server.registry.is_converted(definition)
-        && !deletion_looks_beyond_metadata(definition);
+        && !deletion_looks_beyond_metadata(definition)
+        && definition.conversion_webhook().is_none();
     match is_plain {
         true => reach,
         false => Reach::Everything,

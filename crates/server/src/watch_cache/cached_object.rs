@@ -55,6 +55,15 @@ impl CachedObject {
         })
     }
 
+    /// The same state in another version.
+    pub(crate) fn shown_as(&self, stored: StoredObject) -> Self {
+        Self {
+            key: self.key.clone(),
+            stored,
+            ..*self
+        }
+    }
+
     /// The key in the store.
     pub fn key(&self) -> &Key {
         &self.key

@@ -139,6 +139,16 @@ impl Event {
         frame
     }
 
+    /// The frame for an event of this type in this encoding, if somebody has asked before.
+    pub(crate) fn known_frame(&self, event_type: EventType, encoding: EncodingId) -> Option<Bytes> {
+        let Frames::Shared(shared) = &*self.frames.lock() else {
+            return None;
+        };
+        let mut known = shared.iter();
+        let known = known.find(|known| (known.0, known.1) == (event_type, encoding));
+        known.map(|(_, _, frame)| frame.clone())
+    }
+
     /// The watch frame `{"type":…,"object":…}` of the stored form, with a line end.
     pub fn json_frame(&self, event_type: EventType) -> Bytes {
         self.frame(event_type, EncodingId::STORED_JSON, || {

@@ -55,7 +55,7 @@ impl Interest {
 
 /// An interest made ready for one kind: fields resolved, values escaped as they are stored.
 #[derive(Clone, Debug)]
-pub(super) struct Judge {
+pub(crate) struct Judge {
     layout: Arc<KindLayout>,
     area: Area,
     labels: LabelSelector,
@@ -95,7 +95,7 @@ impl Judge {
     }
 
     /// Whether the object is wanted.
-    pub(super) fn selects(&self, object: &CachedObject) -> bool {
+    pub(crate) fn selects(&self, object: &CachedObject) -> bool {
         self.area.holds(object)
             && self
                 .fields
@@ -106,15 +106,25 @@ impl Judge {
 
     /// What an event is to someone with this interest.
     pub(super) fn event_type(&self, event: &Event) -> Option<EventType> {
+        let states = [event.previous(), event.object()];
+        self.transition(states.map(|state| state.map(AsRef::as_ref)))
+    }
+
+    /// What the way from one state of an object to the next is to someone with this interest.
+    pub(crate) fn transition(&self, states: [Option<&CachedObject>; 2]) -> Option<EventType> {
         let selects = |object: Option<&_>| object.is_some_and(|object| self.selects(object));
-        let now = selects(event.object().map(AsRef::as_ref));
-        let before = selects(event.previous().map(AsRef::as_ref));
+        let [before, now] = states.map(selects);
         match (before, now) {
             (false, true) => Some(EventType::Added),
             (true, true) => Some(EventType::Modified),
             (true, false) => Some(EventType::Deleted),
             (false, false) => None,
         }
+    }
+
+    /// Everything in the area that it looks at.
+    pub(crate) fn everything(&self) -> Interest {
+        Interest::everything_in(self.area.clone())
     }
 
     pub(super) fn area(&self) -> &Area {

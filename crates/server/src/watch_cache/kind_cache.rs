@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{
     CacheError, CacheLimits,
     cached_object::CachedObject,
-    interest::Interest,
+    interest::{Interest, Judge},
     journal::{Journal, Recall},
     kind_layout::KindLayout,
     origin::Origin,
@@ -118,6 +118,11 @@ impl KindCache {
     /// When the past that it needs is gone, [`Watcher::next`] says so.
     pub fn watch(&self, interest: &Interest, after: Revision) -> Watcher {
         Watcher::new(Arc::clone(&self.shared), interest, after)
+    }
+
+    /// Judges objects of this kind by an interest.
+    pub(crate) fn judge(&self, interest: &Interest) -> Judge {
+        Judge::new(interest, &self.shared.layout)
     }
 
     /// The newest state that the cache has of the object under a key.

@@ -1,6 +1,7 @@
 //! What the cache must know of a kind.
 
-use listwatch_api::object::{MemberPath, StoredObject, append_escaped};
+use bytes::Bytes;
+use listwatch_api::object::{LayoutError, MemberPath, StoredObject, append_escaped};
 use listwatch_store::KeyRange;
 
 use crate::registry::{Scope, SelectableField, ValueReader};
@@ -105,6 +106,11 @@ impl KindLayout {
             self.paths.push(path);
             self.paths.len() - 1
         })
+    }
+
+    /// Finds the parts of canonical bytes that matter of objects of this kind.
+    pub(crate) fn scan(&self, value: Bytes) -> Result<StoredObject, LayoutError> {
+        StoredObject::scan(value, &self.paths)
     }
 
     pub(super) fn is_namespaced(&self) -> bool {

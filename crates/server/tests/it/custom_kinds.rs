@@ -377,20 +377,6 @@ async fn what_is_no_object_of_the_kind_is_refused_in_kubernetes_words() {
 }
 
 #[tokio::test]
-async fn a_version_that_needs_a_webhook_is_refused_and_the_stored_one_served() {
-    let server = start_server().await;
-    let mut kind = in_two_versions("red");
-    kind["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
-        "conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/c"},
-    }});
-    server.post(DEFINITIONS, &kind).await.created();
-    server.post(FOOS, &foo("one")).await.created();
-    let refused = server.get("/apis/ex.com/v1beta1/foos").await.refused(500);
-    let message = refused["message"].as_str().unwrap();
-    assert!(message.starts_with("conversion webhook for ex.com/v1, Kind=Foo failed: "));
-}
-
-#[tokio::test]
 async fn a_thousand_kinds_come_in_seconds_and_are_found_again() {
     let store = Arc::new(MemoryStore::new());
     let server = start_on(store.clone(), Settings::default()).await;

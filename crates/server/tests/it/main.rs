@@ -38,6 +38,7 @@ mod losing_the_store;
 mod bad_input;
 mod custom_kinds;
 mod api_services;
+mod conversion_webhooks;
 mod golden;
 mod protobuf;
 mod cbor;

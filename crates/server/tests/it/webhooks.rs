@@ -1,6 +1,6 @@
 //! Webhooks are asked about writes, in order, and heard.
 
-mod hook_server;
+pub(crate) mod hook_server;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};

@@ -20,6 +20,7 @@ fn tracker<'a>(
         subresource: None,
         manager: manager.to_owned(),
         now: Timestamp::UNIX_EPOCH + SignedDuration::from_secs(second),
+        views: &NO_VIEWS,
     }
 }
 

@@ -76,6 +76,7 @@ fn golden<'a>(registry: &'a Registry, exchange: &'a Exchange) -> FieldTracker<'a
     FieldTracker {
         subresource: exchange.subresource.as_deref(),
         now: times.max().unwrap_or(Timestamp::UNIX_EPOCH),
+        views: &NO_VIEWS,
         ..tracker(registry, &exchange.definition, ("golden", 0))
     }
 }
