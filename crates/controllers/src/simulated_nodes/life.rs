@@ -1,5 +1,7 @@
 //! The stages of a pod's life, and what it says of itself in each.
 
+mod work;
+
 use std::time::Duration;
 
 use k8s_openapi::{
@@ -12,7 +14,8 @@ use k8s_openapi::{
 
 use crate::moment;
 
-/// With which code the containers of a pod end that do not run for ever; nought if it says none.
+/// With which code the containers of a pod end that do not run for ever; if it says none, as their
+/// commands do.
 const EXIT_CODE: &str = "listwatch.simulation/exit-code";
 
 /// The address of all nodes.
@@ -52,7 +55,7 @@ impl Stage {
             "Pending" if status.is_none_or(|it| it.start_time.is_none()) => Some(Self::Placed),
             "Pending" => Some(Self::Starting),
             "Running" if spec.restart_policy.as_deref().unwrap_or("Always") != "Always" => {
-                Some(Self::Working)
+                work::duration(spec).map(|_| Self::Working)
             }
             _ => None,
         }
@@ -68,7 +71,10 @@ impl Stage {
         match self {
             Self::Unplaced | Self::Placed => Duration::ZERO,
             Self::Starting => Duration::from_millis(300),
-            Self::Working => Duration::from_secs(1),
+            Self::Working => {
+                let spec = pod.spec.as_ref();
+                spec.and_then(work::duration).unwrap_or_default()
+            }
             Self::Ending => grace.min(Duration::from_millis(500)),
         }
     }
@@ -94,7 +100,8 @@ pub(super) fn advance(pod: &mut Pod, stage: Stage, (now, address): (&MicroTime, 
 fn exit_code(pod: &Pod) -> i32 {
     let annotations = pod.metadata.annotations.as_ref();
     let text = annotations.and_then(|annotations| annotations.get(EXIT_CODE));
-    text.and_then(|text| text.parse().ok()).unwrap_or_default()
+    let given = text.and_then(|text| text.parse().ok());
+    given.unwrap_or_else(|| pod.spec.as_ref().map_or(0, work::exit_code))
 }
 
 fn take_notice(status: &mut PodStatus, containers: &[Container], now: &Time) {

@@ -206,7 +206,7 @@ async fn tell(
             false => Stage::Decided,
         };
         ending::tell(conditions, (&verdict, stage), &now);
-        if is_over && matches!(verdict, Verdict::Complete) {
+        if is_over && matches!(verdict, Verdict::Complete(_)) {
             status.completion_time = Some(now);
         }
     }
