@@ -129,8 +129,9 @@ pub(crate) struct Arguments {
     /// serviceaccount (gives namespaces their default account), root-ca (and the cluster's root
     /// certificate), storage-protection (lets unused volumes and claims go), disruption (says how
     /// many pods of a budget may go). `*,-root-ca` leaves one out, an empty list all. By choice
-    /// also deployment, replicaset, replicationcontroller, statefulset, daemonset, job, endpoint,
-    /// endpointslice and endpointslicemirroring. Of several servers on one etcd one runs them
+    /// also deployment, replicaset, replicationcontroller, statefulset, daemonset, job, cronjob,
+    /// endpoint, endpointslice and endpointslicemirroring. Of several servers on one etcd one runs
+    /// them
     #[arg(
         long,
         value_name = "NAME,NAME,...",

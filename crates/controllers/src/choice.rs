@@ -31,6 +31,8 @@ pub enum Name {
     DaemonSet,
     /// Runs pods until jobs are done.
     Job,
+    /// Makes jobs at the times that cron jobs name.
+    CronJob,
     /// Writes down where services lead, as Endpoints.
     Endpoint,
     /// Writes down where services lead, as EndpointSlices.
@@ -57,7 +59,7 @@ pub struct UnknownController {
 
 impl Name {
     /// All that there are.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
@@ -70,19 +72,21 @@ impl Name {
         Self::StatefulSet,
         Self::DaemonSet,
         Self::Job,
+        Self::CronJob,
         Self::Endpoint,
         Self::EndpointSlice,
         Self::EndpointSliceMirroring,
     ];
 
     /// Those that make pods, and those that say how they are reached.
-    pub const WORKLOADS: [Self; 9] = [
+    pub const WORKLOADS: [Self; 10] = [
         Self::Deployment,
         Self::ReplicaSet,
         Self::ReplicationController,
         Self::StatefulSet,
         Self::DaemonSet,
         Self::Job,
+        Self::CronJob,
         Self::Endpoint,
         Self::EndpointSlice,
         Self::EndpointSliceMirroring,
@@ -103,6 +107,7 @@ impl Name {
             Self::StatefulSet => "statefulset",
             Self::DaemonSet => "daemonset",
             Self::Job => "job",
+            Self::CronJob => "cronjob",
             Self::Endpoint => "endpoint",
             Self::EndpointSlice => "endpointslice",
             Self::EndpointSliceMirroring => "endpointslicemirroring",

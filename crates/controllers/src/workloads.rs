@@ -4,6 +4,7 @@
 //! one cause.
 
 mod claim;
+mod cron_job;
 mod daemon_set;
 mod deployment;
 mod history;
@@ -18,7 +19,7 @@ use std::{fmt, sync::Arc};
 
 use k8s_openapi::api::{
     apps::v1::{ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet},
-    batch::v1::Job,
+    batch::v1::{CronJob, Job},
     core::v1::{Node, Pod, ReplicationController},
 };
 use kube::{Api, Client, Resource, api::PostParams, core::NamespaceResourceScope};
@@ -60,7 +61,8 @@ pub(crate) struct Workloads {
     deployments: SharedInformer<Deployment>,
     stateful_sets: SharedInformer<StatefulSet>,
     daemon_sets: SharedInformer<DaemonSet>,
-    jobs: SharedInformer<Job>,
+    jobs: Owned<Job>,
+    cron_jobs: SharedInformer<CronJob>,
     pub(crate) nodes: SharedInformer<Node>,
 }
 
@@ -89,7 +91,8 @@ impl Workloads {
             deployments: informer(server)?,
             stateful_sets: informer(server)?,
             daemon_sets: informer(server)?,
-            jobs: informer(server)?,
+            jobs: Owned::new(informer(server)?),
+            cron_jobs: informer(server)?,
             nodes: informer(server)?,
         }))
     }
@@ -218,11 +221,20 @@ impl Start<'_> {
     }
 
     fn jobs(&mut self) {
-        let Workloads { jobs, pods, .. } = &**self.workloads;
+        let Workloads {
+            jobs,
+            pods,
+            cron_jobs,
+            ..
+        } = &**self.workloads;
+        let jobs = &jobs.informer;
         let selector = |it: &Job| it.spec.as_ref()?.selector.clone();
         let controller =
             Controller::new("job", jobs).owns_through(&pods.informer, claimants(jobs, selector));
         self.run(Name::Job, controller, job::reconcile);
+        let controller =
+            Controller::new("cronjob", cron_jobs).owns_through(jobs, controller_of("CronJob"));
+        self.run(Name::CronJob, controller, cron_job::reconcile);
     }
 
     /// Runs a controller, if it was chosen, until told to stop.

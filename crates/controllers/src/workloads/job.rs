@@ -15,6 +15,7 @@ use k8s_openapi::{
 use kube::{Api, api::DeleteParams};
 use listwatch::{Next, Object, ObjectKey};
 
+pub(super) use self::ending::ended_at;
 use self::ending::{Stage, Verdict};
 use super::{Workloads, count, pods, some};
 use crate::{moment, objects::unless_gone};
@@ -38,7 +39,7 @@ struct Tally {
 }
 
 pub(super) async fn reconcile(key: ObjectKey, workloads: Arc<Workloads>) -> kube::Result<Next> {
-    let snapshot = workloads.jobs.cache().snapshot();
+    let snapshot = workloads.jobs.informer.cache().snapshot();
     let Some(job) = snapshot.get(key.as_str()) else {
         return Ok(Next::AwaitChange);
     };
@@ -49,7 +50,7 @@ pub(super) async fn reconcile(key: ObjectKey, workloads: Arc<Workloads>) -> kube
     let Some(spec) = job.spec.as_ref().filter(is_ours) else {
         return Ok(Next::AwaitChange);
     };
-    if let Some(ended) = ending::ended_at(job) {
+    if let Some(ended) = ended_at(job) {
         return forget_when_due(&workloads, (job, spec), ended).await;
     }
     if let Some(selector) = &spec.selector {

@@ -165,7 +165,12 @@ impl Stage {
 impl Watch {
     /// The next event, as `TYPE` and the object.
     pub(crate) async fn next(&mut self) -> (&'static str, Value) {
-        let event = timeout(PATIENCE, self.events.next()).await;
+        self.next_in(PATIENCE).await
+    }
+
+    /// The next event of something that takes its time.
+    pub(crate) async fn next_in(&mut self, patience: Duration) -> (&'static str, Value) {
+        let event = timeout(patience, self.events.next()).await;
         let event = event.unwrap_or_else(|_| panic!("nothing after {:#?}", self.seen));
         let (kind, object) = match event.unwrap().unwrap() {
             WatchEvent::Added(object) => ("ADDED", object),

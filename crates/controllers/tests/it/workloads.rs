@@ -1,5 +1,7 @@
 //! Pods that come, live and go on nodes that are simulated.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, condition, template, workload};
@@ -270,6 +272,42 @@ async fn a_job_that_takes_too_long_is_ended() {
     let reason = &failed["status"]["conditions"][0]["reason"];
     assert_eq!(reason, "DeadlineExceeded");
     jobs.until("DELETED", "slow").await;
+    stage.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cron_job_makes_a_job_for_each_time_that_it_names() {
+    let stage = Stage::with_nodes_in_step(1).await;
+    let mut jobs = stage.watch(JOBS).await;
+    let cron_jobs = "/apis/batch/v1/namespaces/default/cronjobs";
+    let mut crons = stage.watch(cron_jobs).await;
+    let cron = json!({
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "often"},
+        "spec": {
+            "schedule": "* * * * *",
+            "successfulJobsHistoryLimit": 1,
+            "jobTemplate": {"spec": {"template": job("often")["spec"]["template"]}},
+        },
+    });
+    stage.create(cron_jobs, cron).await;
+    let mut made = Vec::new();
+    while made.len() < 2 {
+        // Half a minute of silence is nothing for one that works once in a minute.
+        let (kind, job) = jobs.next_in(Duration::from_secs(90)).await;
+        if kind == "ADDED" {
+            assert_eq!(job["metadata"]["ownerReferences"][0]["kind"], "CronJob");
+            made.push(job["metadata"]["name"].as_str().unwrap().to_owned());
+        }
+    }
+    let number = |name: &String| name.rsplit_once('-').unwrap().1.parse::<i64>().unwrap();
+    assert_eq!(number(&made[1]), number(&made[0]) + 1);
+    jobs.until("DELETED", &made[0]).await;
+    let told = crons
+        .until_passes("often", |it| it["status"]["lastSuccessfulTime"].is_string())
+        .await;
+    assert!(told["status"]["lastScheduleTime"].is_string());
     stage.end().await;
 }
 

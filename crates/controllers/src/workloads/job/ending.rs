@@ -44,7 +44,7 @@ fn condition<'a>(job: &'a Job, types: [&str; 2]) -> Option<&'a JobCondition> {
 }
 
 /// When a job was over; `None` if it is not.
-pub(super) fn ended_at(job: &Job) -> Option<Time> {
+pub(in crate::workloads) fn ended_at(job: &Job) -> Option<Time> {
     let end = condition(job, ["Complete", "Failed"])?;
     end.last_transition_time.clone()
 }
