@@ -280,8 +280,15 @@ fn hint(url: &str, arguments: &Arguments) -> String {
     } else {
         format!("data: {}", arguments.data.display())
     };
+    let pods = match arguments.simulate_nodes {
+        0 => {
+            "pods: none live here; --simulate-nodes 2 lets them, and deployments and jobs make some"
+        }
+        _ => "pods: live on simulated nodes, without running anything",
+    };
     format!(
         "{kept}
+{pods}
 try, in another terminal:
   {kubectl} create configmap color --from-literal=is=blue
   {kubectl} get configmaps --watch

@@ -183,6 +183,9 @@ impl Call<'_> {
     /// One verb, one story.
     async fn tell(&self, verb: Verb, body: RequestBody) -> Result<Response<Body>, Status> {
         match verb {
+            _ if verbs::needs_kubelet(self.request) => {
+                Box::pin(verbs::without_kubelet(self.server, self.request)).await
+            }
             Verb::Get => verbs::get(self.server, self.request).await,
             Verb::List => verbs::list(self.server, self.request).await,
             // Boxed, so that reads do not carry about the room that writes need.

@@ -260,6 +260,11 @@ impl Status {
         Self::failure(503, Some(Reason::ServiceUnavailable), message)
     }
 
+    /// What is asked for is known, and nothing here does it.
+    pub fn not_implemented(message: impl Into<String>) -> Self {
+        Self::failure(501, None, message)
+    }
+
     /// The server has a fault.
     pub fn internal(what: &str) -> Self {
         let message = format!("Internal error occurred: {what}");

@@ -7,7 +7,7 @@ use listwatch_kinds::{Change, Rules, certificates, cluster, running};
 use listwatch_structural::{Structural, definition::warn_change};
 use serde_json::Value;
 
-use super::{check_expressions, configures};
+use super::{GROUPS, USER, check_expressions, configures};
 use crate::{custom, registry::Definition};
 
 /// What the kind demands of its objects; `None` when it takes whatever fits its shape.
@@ -32,6 +32,10 @@ pub(crate) fn apply_defaults(definition: &Definition, object: &mut Value) {
 pub(crate) fn begin_life(definition: &Definition, object: &mut Value) {
     if let Some(rules) = rules_of(definition) {
         (rules.begin)(object);
+        if &*definition.kind == "CertificateSigningRequest" {
+            object["spec"]["username"] = USER.into();
+            object["spec"]["groups"] = GROUPS.as_slice().into();
+        }
     }
 }
 

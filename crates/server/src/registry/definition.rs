@@ -311,7 +311,21 @@ impl Definition {
 
     /// What whoever uses it is told.
     pub fn warning(&self) -> Option<&str> {
-        self.custom.as_ref()?.warning.as_deref()
+        let Some(custom) = &self.custom else {
+            return self.deprecation();
+        };
+        custom.warning.as_deref()
+    }
+
+    /// What Kubernetes says of built-in kinds that it wants to be rid of.
+    fn deprecation(&self) -> Option<&'static str> {
+        match &*self.kind {
+            "ComponentStatus" => Some("v1 ComponentStatus is deprecated in v1.19+"),
+            "Endpoints" => {
+                Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+            }
+            _ => None,
+        }
     }
 
     /// Whether it is built in.

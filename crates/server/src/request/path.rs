@@ -111,7 +111,9 @@ fn resource_path(group: &str, version: &str, rest: &[&str]) -> Option<ResourcePa
         subresource: parts.next(),
         form,
     };
-    parts.next().is_none().then_some(path)
+    // What is behind a proxy has paths of its own.
+    let ends_here = parts.next().is_none() || path.subresource.as_deref() == Some("proxy");
+    ends_here.then_some(path)
 }
 
 /// Percent-decodes one part; `None` for broken escapes, invalid UTF-8 and what no name may hold.
@@ -176,6 +178,10 @@ mod tests {
             (
                 "/api/v1/namespaces/default/pods/web/log",
                 "/v1 default pods web log",
+            ),
+            (
+                "/api/v1/namespaces/default/services/web/proxy/a/b",
+                "/v1 default services web proxy",
             ),
             ("/api/v1/namespaces", "/v1 - namespaces - -"),
             ("/api/v1/namespaces/default", "/v1 - namespaces default -"),

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     commit::{Changed, parse},
     metrics::KindLabels,
-    registry::Persistence,
+    registry::{Definition, Persistence, Verb},
     request::ResourceRequest,
     server::Server,
     verbs::{Part, scale_of},
@@ -71,6 +71,11 @@ pub(crate) fn negotiate_watch(
     Accepted::new(server, request, Answer::Watch)
 }
 
+/// Whether a kind is asked and answered, and never listed.
+fn is_question(definition: &Definition) -> bool {
+    definition.persistence == Persistence::Answered && !definition.verbs.contains(&Verb::List)
+}
+
 impl Accepted {
     fn new(server: &Server, request: &ResourceRequest, answer: Answer) -> Result<Self, Status> {
         let preferences = preferences(&request.headers, &request.query);
@@ -81,7 +86,7 @@ impl Accepted {
         };
         let representation = preferences.negotiate(answer, origin)?;
         let is_table = matches!(representation.transform, Transform::Table { .. });
-        if is_table && request.definition.persistence == Persistence::Answered {
+        if is_table && is_question(&request.definition) {
             // An answer to a question has nothing that a row could show.
             return Err(Status::not_acceptable(&BODY_TYPES));
         }

@@ -38,7 +38,7 @@ pub(crate) async fn get(
 }
 
 /// Why there is no object: the name is free, or what has it cannot be decoded.
-fn missing(request: &ResourceRequest, cache: &KindCache) -> Status {
+pub(super) fn missing(request: &ResourceRequest, cache: &KindCache) -> Status {
     let name = request.object_name();
     let key = object_key(&request.definition, request.namespace.as_deref(), name);
     match cache.unreadable(&key) {

@@ -43,3 +43,4 @@ mod golden;
 mod protobuf;
 mod cbor;
 mod watch_cache;
+mod without_kubelet;
