@@ -19,6 +19,8 @@ mod scene;
 use std::{
     env, fs,
     process::Command,
+    sync::Mutex,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -31,24 +33,44 @@ use crate::workspace;
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 const END_MARK: &str = "--end-of-command--";
 
+/// Transcripts that are played at the same time: mostly they wait.
+const PLAYERS: usize = 3;
+
 /// Runs every transcript of `conformance/kubectl/scenes` and those in the documents, each on a
 /// server of its own.
 pub(super) fn run_all() -> Result<()> {
-    let mut failures = Vec::new();
-    for path in transcripts()? {
-        let name = path
-            .trim_end_matches(".console")
-            .rsplit('/')
-            .next()
-            .unwrap_or(&path);
-        match run(&path, name) {
-            Ok(0) => {}
-            Ok(commands) => println!("   {name}: {commands} commands"),
-            Err(error) => failures.push(format!("{path}: {error:#}")),
+    let waiting = Mutex::new(transcripts()?.into_iter());
+    let failures = Mutex::new(Vec::new());
+    let next = || waiting.lock().expect("nobody panics with it").next();
+    thread::scope(|scope| {
+        for _ in 0..PLAYERS {
+            scope.spawn(|| {
+                while let Some(path) = next() {
+                    if let Err(error) = run_one(&path) {
+                        let failure = format!("{path}: {error:#}");
+                        failures
+                            .lock()
+                            .expect("nobody panics with it")
+                            .push(failure);
+                    }
+                }
+            });
         }
-    }
-    if !failures.is_empty() {
-        bail!("{}", failures.join("\n\n"));
+    });
+    let failures = failures.into_inner().expect("nobody panics with it");
+    ensure!(failures.is_empty(), "{}", failures.join("\n\n"));
+    Ok(())
+}
+
+/// Runs one transcript, and says how long it is.
+fn run_one(path: &str) -> Result<()> {
+    let name = path.trim_end_matches(".console").rsplit('/').next();
+    let name = name.unwrap_or(path);
+    let begun = Instant::now();
+    let commands = run(path, name)?;
+    if commands > 0 {
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("   {name}: {commands} commands ({seconds:.1} s)");
     }
     Ok(())
 }

@@ -22,10 +22,13 @@ pub(super) fn transcript(text: &str) -> String {
 }
 
 /// What the server of a document is told that matters to what the document shows: where it keeps
-/// its data does not.
+/// its data does not. A scene says it in a comment.
 pub(super) fn server_flags(text: &str) -> Vec<&str> {
     let mut lines = text.lines();
-    let typed = lines.find_map(|line| line.strip_prefix("$ listwatch serve "));
+    let typed = lines.find_map(|line| {
+        let told = line.strip_prefix("$ ").or(line.strip_prefix("# "))?;
+        told.strip_prefix("listwatch serve ")
+    });
     let words: Vec<&str> = typed.unwrap_or_default().split_whitespace().collect();
     let place = words.iter().position(|word| *word == "--simulate-nodes");
     let flag = place.and_then(|place| words.get(place..place + 2));
@@ -102,6 +105,8 @@ mod tests {
     fn a_server_is_told_what_matters_to_the_document() {
         let text = "$ listwatch serve --memory --simulate-nodes 2\nlistening";
         assert_eq!(server_flags(text), ["--simulate-nodes", "2"]);
+        let scene = "# Why.\n# listwatch serve --simulate-nodes 1\n$ true";
+        assert_eq!(server_flags(scene), ["--simulate-nodes", "1"]);
         assert_eq!(server_flags("$ listwatch serve --memory"), [""; 0]);
         assert_eq!(server_flags("nothing"), [""; 0]);
     }
