@@ -36,10 +36,7 @@ pub(crate) async fn without_kubelet(
     let node = object["spec"]["nodeName"].as_str().unwrap_or_default();
     let part = request.subresource.as_deref().unwrap_or_default();
     match (&*request.definition.resource, part, node) {
-        ("services", _, _) => {
-            let message = format!("no endpoints available for service {name:?}");
-            Err(Status::service_unavailable(message))
-        }
+        ("services", _, _) => Err(behind_service(server, request)?),
         ("pods", "log", "") => Ok(response::plain_text(StatusCode::OK, "")),
         ("pods", "proxy", "") => Err(Status::bad_request("address not allowed")),
         ("pods", _, "") => {
@@ -47,10 +44,31 @@ pub(crate) async fn without_kubelet(
             Err(Status::bad_request(message))
         }
         ("pods", part, node) => Err(Status::not_implemented(format!(
-            "nothing runs in pod {name:?}, since no kubelet runs on node {node:?}: there is no {part}"
+            "nothing runs in pod {name:?}, since no kubelet runs on node {node:?}: there is no \
+             {part}"
         ))),
         _ => Err(Status::not_implemented(format!(
             "no kubelet runs on node {name:?}: there is no {part}"
         ))),
     }
+}
+
+/// Why nobody answers behind a service: it has no pods, or pods that run nothing.
+fn behind_service(server: &Server, request: &ResourceRequest) -> Result<Status, Status> {
+    let name = request.object_name();
+    let endpoints = server.registry.find("", "v1", "endpoints");
+    let cache = server.cache(&endpoints.expect("endpoints are built in"))?;
+    let snapshot = cache.latest();
+    let found = snapshot.get(request.namespace.as_deref(), name);
+    let found = found.map(|object| parse(object.stored().value()));
+    let has_subsets = found.is_some_and(|object| object["subsets"].get(0).is_some());
+    Ok(match has_subsets {
+        true => Status::not_implemented(format!(
+            "nothing listens behind service {name:?}, since no kubelet runs its pods"
+        )),
+        false => {
+            let message = format!("no endpoints available for service {name:?}");
+            Status::service_unavailable(message)
+        }
+    })
 }

@@ -8,8 +8,9 @@ use crate::running::{TestServer, start_server};
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 /// The frame of a request for a certificate, in base64, with nothing in it.
-const SIGNING_REQUEST: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJUSUZJQ0FU\
-    RSBSRVFVRVNULS0tLS0K";
+const SIGNING_REQUEST: &str = "\
+    LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUFBPQotLS0tLUVORCBDRVJU\
+    SUZJQ0FURSBSRVFVRVNULS0tLS0K";
 
 /// A server with a pod that no node has taken, and one that a node has.
 async fn two_pods() -> TestServer {
@@ -74,9 +75,24 @@ async fn who_is_not_there_is_not_found() {
 #[tokio::test]
 async fn nothing_is_behind_services_and_nodes() {
     let server = two_pods().await;
-    let service = "/api/v1/namespaces/default/services/kubernetes/proxy/index.html";
-    let refusal = "no endpoints available for service \"kubernetes\"";
-    server.get(service).await.says(503, refusal);
+    let metadata = json!({"name": "web"});
+    let service = json!({"metadata": metadata, "spec": {"ports": [{"port": 80}]}});
+    let place = "/api/v1/namespaces/default";
+    server
+        .post(&format!("{place}/services"), &service)
+        .await
+        .created();
+    let page = format!("{place}/services/web/proxy/index.html");
+    let none = "no endpoints available for service \"web\"";
+    server.get(&page).await.says(503, none);
+    let subsets = json!([{"addresses": [{"ip": "10.0.0.9"}], "ports": [{"port": 80}]}]);
+    let endpoints = json!({"metadata": metadata, "subsets": subsets});
+    server
+        .post(&format!("{place}/endpoints"), &endpoints)
+        .await
+        .created();
+    let silent = "nothing listens behind service \"web\", since no kubelet runs its pods";
+    server.get(&page).await.says(501, silent);
     let node = json!({"metadata": {"name": "node-1"}});
     server.post("/api/v1/nodes", &node).await.created();
     let metrics = server.get("/api/v1/nodes/node-1/proxy/metrics").await;
