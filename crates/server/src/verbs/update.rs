@@ -19,6 +19,7 @@ use super::{
 use crate::{
     admission,
     commit::{Current, Outcome, Owners, SCANNED, Unseen, Views, metadata_text},
+    custom,
     registry::{PutToMissing, PutWithoutVersion},
     request::ResourceRequest,
     response::{self, Body},
@@ -57,7 +58,8 @@ pub(crate) async fn update(
             before,
             next,
             owners,
-            is_filled: part == Part::Main,
+            // What a definition leaves out is also in its status, which is not the client's.
+            is_filled: part == Part::Main && !custom::is_definition(&request.definition),
         })
     };
     let creating = || {
