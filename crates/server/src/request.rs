@@ -40,9 +40,9 @@ pub(crate) struct ResourceRequest {
 pub(crate) enum Lookup {
     /// A resource that is served.
     Found(Arc<Definition>),
-    /// The group and version are served, the resource is not.
+    /// The group is known or its version served, the resource is not.
     UnknownResource,
-    /// Nothing of this group or version is served.
+    /// Nothing is known of the group, or of the version of one that clients define.
     UnknownGroup,
 }
 
