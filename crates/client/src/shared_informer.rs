@@ -237,7 +237,7 @@ impl<T: Send + Sync + 'static> SharedInformer<T> {
     /// Begins to list, watch and notify. An informer runs once.
     pub fn start(&self) -> Result<(), StartError> {
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        // Held until everything runs, so that a stop at the same time finds all or nothing.
+        // Held until everything is counted, so that a stop at the same time finds all or nothing.
         let mut unstarted = self.shared.unstarted.lock();
         let Some(Unstarted { writer, reflector }) = unstarted.take() else {
             return Err(match *self.shared.life.borrow() {
@@ -248,27 +248,34 @@ impl<T: Send + Sync + 'static> SharedInformer<T> {
         self.shared.life.send_replace(Life::Running);
         self.shared.runtime.get_or_init(|| runtime);
         let shared = Arc::clone(&self.shared);
-        self.spawn(async move { processor::run(shared, writer).await });
-        if let Some(reflector) = reflector {
+        let processor = self.part(async move { processor::run(shared, writer).await });
+        let reflector = reflector.map(|reflector| {
             let mut life = self.shared.life.subscribe();
-            self.spawn(async move {
+            self.part(async move {
                 let stop = life.wait_for(|life| *life == Life::Stopped);
                 reflector.run(async { drop(stop.await) }).await;
-            });
-        }
+            })
+        });
+        // A runtime that is going drops what is spawned at once, and that stops the informer.
+        drop(unstarted);
+        tokio::spawn(processor);
+        reflector.map(tokio::spawn);
         Ok(())
     }
 
-    /// Runs a part without which the informer is nothing: when it ends, by a panic or in good
-    /// order, the informer stops.
-    fn spawn(&self, part: impl Future<Output = ()> + Send + 'static) {
+    /// A part without which the informer is nothing: when it ends, by a panic or in good order, the
+    /// informer stops.
+    fn part<P>(&self, part: P) -> impl Future<Output = ()> + Send + 'static + use<T, P>
+    where
+        P: Future<Output = ()> + Send + 'static,
+    {
         let stop = StopOnDrop(Arc::clone(&self.shared));
         let running = self.shared.tasks.begin();
-        tokio::spawn(async move {
+        async move {
             let _running = running;
             let _stop = stop;
             part.await;
-        });
+        }
     }
 
     /// Starts, works until `stop` is ready or somebody stops it, and shuts down.

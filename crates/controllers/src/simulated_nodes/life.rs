@@ -21,6 +21,10 @@ const EXIT_CODE: &str = "listwatch.simulation/exit-code";
 /// The address of all nodes.
 const HOST_ADDRESS: &str = "192.0.2.1";
 
+/// Why a container waits.
+const CREATING: &str = "ContainerCreating";
+const NO_IMAGE: &str = "ImagePullBackOff";
+
 /// What a pod waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -53,6 +57,10 @@ impl Stage {
         }
         match phase {
             "Pending" if status.is_none_or(|it| it.start_time.is_none()) => Some(Self::Placed),
+            "Pending" if spec.containers.iter().any(work::lacks_image) => {
+                let is_told = status.is_some_and(says_what_it_lacks);
+                (!is_told).then_some(Self::Starting)
+            }
             "Pending" => Some(Self::Starting),
             "Running" if spec.restart_policy.as_deref().unwrap_or("Always") != "Always" => {
                 work::duration(spec).map(|_| Self::Working)
@@ -91,6 +99,9 @@ pub(super) fn advance(pod: &mut Pod, stage: Stage, (now, address): (&MicroTime, 
     let status = pod.status.get_or_insert_default();
     match stage {
         Stage::Placed => take_notice(status, &containers, &now),
+        Stage::Starting if containers.iter().any(work::lacks_image) => {
+            wait_for_images(status, &containers);
+        }
         Stage::Starting => start(status, &containers, (&now, address)),
         Stage::Working => end(status, &now, exit_code),
         Stage::Unplaced | Stage::Ending => {}
@@ -120,14 +131,39 @@ fn take_notice(status: &mut PodStatus, containers: &[Container], now: &Time) {
     ] {
         set(status, (type_, value), now);
     }
-    let waiting = ContainerState {
+    let told = containers
+        .iter()
+        .map(|it| told(it, &waiting(CREATING, None)));
+    status.container_statuses = Some(told.collect());
+}
+
+/// Some containers wait for their images for ever, and the others with them.
+fn wait_for_images(status: &mut PodStatus, containers: &[Container]) {
+    let told = containers.iter().map(|container| {
+        let image = container.image.as_deref().unwrap_or_default();
+        let state = match work::lacks_image(container) {
+            true => waiting(NO_IMAGE, Some(format!("Back-off pulling image {image:?}"))),
+            false => waiting(CREATING, None),
+        };
+        told(container, &state)
+    });
+    status.container_statuses = Some(told.collect());
+}
+
+fn says_what_it_lacks(status: &PodStatus) -> bool {
+    let states = status.container_statuses.iter().flatten();
+    let mut reasons = states.filter_map(|it| it.state.as_ref()?.waiting.as_ref()?.reason.as_ref());
+    reasons.any(|reason| reason == NO_IMAGE)
+}
+
+fn waiting(reason: &str, message: Option<String>) -> ContainerState {
+    ContainerState {
         waiting: Some(ContainerStateWaiting {
-            reason: Some("ContainerCreating".to_owned()),
-            message: None,
+            reason: Some(reason.to_owned()),
+            message,
         }),
         ..ContainerState::default()
-    };
-    status.container_statuses = Some(told(containers, &waiting));
+    }
 }
 
 fn start(status: &mut PodStatus, containers: &[Container], (now, address): (&Time, &str)) {
@@ -145,7 +181,8 @@ fn start(status: &mut PodStatus, containers: &[Container], (now, address): (&Tim
         }),
         ..ContainerState::default()
     };
-    status.container_statuses = Some(told(containers, &running));
+    let told = containers.iter().map(|container| told(container, &running));
+    status.container_statuses = Some(told.collect());
 }
 
 fn end(status: &mut PodStatus, now: &Time, exit_code: i32) {
@@ -174,9 +211,9 @@ fn end(status: &mut PodStatus, now: &Time, exit_code: i32) {
     }
 }
 
-fn told(containers: &[Container], state: &ContainerState) -> Vec<ContainerStatus> {
+fn told(container: &Container, state: &ContainerState) -> ContainerStatus {
     let ready = state.running.is_some();
-    let told = containers.iter().map(|container| ContainerStatus {
+    ContainerStatus {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
         image_id: String::new(),
@@ -184,8 +221,7 @@ fn told(containers: &[Container], state: &ContainerState) -> Vec<ContainerStatus
         started: Some(ready),
         state: Some(state.clone()),
         ..ContainerStatus::default()
-    });
-    told.collect()
+    }
 }
 
 fn set(status: &mut PodStatus, (type_, value): (&str, &str), now: &Time) {

@@ -262,3 +262,42 @@ async fn a_daemon_set_replaces_its_pods_or_waits_until_they_are_deleted() {
     assert_eq!(revisions["items"].as_array().unwrap().len(), 3);
     stage.end().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_rollout_to_an_image_that_is_not_there_costs_one_pod_until_it_is_taken_back() {
+    let stage = Stage::with_nodes(2).await;
+    let mut sets = stage.watch(DAEMON_SETS).await;
+    let mut pods = stage.watch(PODS).await;
+    let mut set = workload("apps/v1", "DaemonSet", "agent", 0);
+    set["spec"] = json!({
+        "selector": {"matchLabels": {"app": "agent"}},
+        "template": template("agent", "agent:1"),
+    });
+    stage.create(DAEMON_SETS, set).await;
+    let is_available = |it: &Value| {
+        it["status"]["numberAvailable"] == 2
+            && it["status"]["observedGeneration"] == it["metadata"]["generation"]
+    };
+    sets.until_passes("agent", is_available).await;
+    let path = format!("{DAEMON_SETS}/agent");
+    use_image(&stage, &path, "agent", "agent:non-existent").await;
+    let waiting = loop {
+        let (_, pod) = pods.next().await;
+        let state = &pod["status"]["containerStatuses"][0]["state"]["waiting"];
+        if state["reason"] == "ImagePullBackOff" {
+            break pod;
+        }
+    };
+    let hung = |it: &Value| it["status"]["numberUnavailable"] == 1;
+    let hung = sets.until_passes("agent", hung).await;
+    assert_eq!(hung["status"]["numberAvailable"], 1, "{hung}");
+    let (_, there) = stage.ask("GET", PODS, None).await;
+    let images = there["items"].as_array().expect("a list").iter();
+    let old = images.filter(|pod| pod["spec"]["containers"][0]["image"] == "agent:1");
+    assert_eq!(old.count(), 1, "{there}");
+    use_image(&stage, &path, "agent", "agent:1").await;
+    let name = waiting["metadata"]["name"].as_str().expect("a name");
+    pods.until("DELETED", name).await;
+    sets.until_passes("agent", is_available).await;
+    stage.end().await;
+}

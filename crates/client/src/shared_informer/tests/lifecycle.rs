@@ -185,3 +185,30 @@ fn a_started_informer_takes_handlers_from_any_thread() {
         registration.synced().await.unwrap();
     });
 }
+
+#[test]
+fn a_runtime_that_is_going_stops_an_informer_that_is_just_being_started() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .build()
+        .unwrap();
+    let (entered, has_entered) = std::sync::mpsc::channel();
+    let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
+    let (started, was_started) = std::sync::mpsc::channel();
+    runtime.spawn(async move {
+        entered.send(()).unwrap();
+        may_go_on.recv().unwrap();
+        let world = World::unstarted();
+        started.send(world.informer.start()).unwrap();
+    });
+    has_entered.recv().unwrap();
+    let handle = runtime.handle().clone();
+    runtime.shutdown_background();
+    // A runtime that takes no more tasks ends each of them at once.
+    while !handle.spawn(std::future::pending::<()>()).is_finished() {
+        std::thread::yield_now();
+    }
+    go_on.send(()).unwrap();
+    let outcome = was_started.recv_timeout(Duration::from_secs(30));
+    assert_eq!(outcome, Ok(Ok(())));
+}

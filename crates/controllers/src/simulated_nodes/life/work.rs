@@ -1,5 +1,6 @@
-//! What containers would do, as far as their commands are plain: `sleep 5`, `sh -c "exit 1"`, or
-//! the image `pause`, which does nothing for ever.
+//! What containers would do, as far as their commands and images are plain: `sleep 5`,
+//! `sh -c "exit 1"`, the image `pause`, which does nothing for ever, or any image with the tag
+//! `non-existent`, which is not to be had.
 
 use std::time::Duration;
 
@@ -7,6 +8,17 @@ use k8s_openapi::api::core::v1::{Container, PodSpec};
 
 /// How long a container takes whose command says nothing of it.
 const USUAL: Duration = Duration::from_secs(1);
+
+/// The tag of images that no node can get.
+const MISSING_TAG: &str = "non-existent";
+
+/// Whether the image of a container is not to be had.
+pub(super) fn lacks_image(container: &Container) -> bool {
+    let image = container.image.as_deref().unwrap_or_default();
+    image
+        .rsplit_once(':')
+        .is_some_and(|(_, tag)| tag == MISSING_TAG)
+}
 
 /// How long the containers of a pod take; `None` if one of them never ends.
 pub(super) fn duration(spec: &PodSpec) -> Option<Duration> {
