@@ -31,6 +31,20 @@ pub fn string_slice<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     format!("[]string{{{}}}", quoted.join(", "))
 }
 
+/// The Go type of a value that was read as any JSON (`%T`).
+pub fn type_name(value: &serde_json::Value) -> &'static str {
+    use serde_json::Value;
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
 /// The value as Go encodes JSON: compact, and safe inside HTML.
 pub fn json(value: &serde_json::Value) -> String {
     let plain = value.to_string();

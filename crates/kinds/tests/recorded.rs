@@ -4,6 +4,7 @@
 //! absent, and metadata that the server gives counts as well.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use listwatch_api::FieldError;
 use listwatch_kinds::service::allocation::{self, Family};
@@ -380,11 +381,14 @@ fn other_kinds_are_filled_in_and_refused_as_there() {
     );
     let entries = std::fs::read_dir(folder).expect("the recordings are there");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    // What a cluster of two families of addresses answers is held against the whole server.
+    let is_elsewhere = |path: &Path| path.ends_with("dual_stack.jsonl");
     let recordings: Vec<String> = paths
         .filter(|path| {
             path.extension()
                 .is_some_and(|extension| extension == "jsonl")
         })
+        .filter(|path| !is_elsewhere(path))
         .map(|path| std::fs::read_to_string(path).expect("a recording is text"))
         .collect();
     let recordings: Vec<&str> = recordings.iter().map(String::as_str).collect();

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 
 use listwatch_api::field_error::aggregate;
+use listwatch_api::go_text::type_name;
+use listwatch_api::json::type_word;
 use listwatch_api::metadata::{annotation_errors, label_errors};
 use listwatch_api::{FieldPath, object::append_escaped};
 use serde_json::{Map, Value, value::RawValue};
@@ -205,7 +207,7 @@ impl Question<'_> {
             Value::Object(_) if is_text(&value, "kind") => Ok(value),
             Value::Object(_) => Err(format!("Object 'Kind' is missing in '{text}'")),
             other => {
-                let json_type = json_type(other);
+                let json_type = type_word(other);
                 Err(format!(
                     "json: cannot unmarshal {json_type} into Go value of type \
                      map[string]interface {{}}"
@@ -285,7 +287,7 @@ fn restore_metadata(original: &Value, converted: &mut Value) -> Result<(), Strin
         None => return Err("missing metadata in converted object".to_owned()),
         Some(Value::Object(returned)) => returned.clone(),
         Some(other) => {
-            let go_type = go_type(other);
+            let go_type = type_name(other);
             return Err(format!(
                 "invalid metadata of type {go_type} in converted object"
             ));
@@ -303,7 +305,7 @@ fn restore_metadata(original: &Value, converted: &mut Value) -> Result<(), Strin
                 members.insert(member.to_owned(), Value::Object(texts.clone()));
             }
             Some(other) => {
-                let go_type = go_type(other);
+                let go_type = type_name(other);
                 return Err(format!(
                     "invalid metadata.{member} of type {go_type} in converted object"
                 ));
@@ -322,7 +324,7 @@ fn check_texts(
 ) -> Result<(), String> {
     for (key, value) in texts {
         if !value.is_string() {
-            let go_type = go_type(value);
+            let go_type = type_name(value);
             return Err(format!(
                 "metadata.{member}[{key}] must be a string, but is {go_type} in converted object"
             ));
@@ -345,29 +347,6 @@ fn check_texts(
     match errors.is_empty() {
         true => Ok(()),
         false => Err(aggregate(&errors)),
-    }
-}
-
-fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }
 

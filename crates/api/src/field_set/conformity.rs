@@ -109,7 +109,10 @@ impl Walk<'_> {
             }
             (Shape::Boolean, other) => format!("expected boolean, got {}", pointer_to(other)),
             (Shape::Int32 | Shape::Int64 | Shape::Number, other) => {
-                format!("expected numeric (int or float), got {}", go_type(other))
+                format!(
+                    "expected numeric (int or float), got {}",
+                    go_text::type_name(other)
+                )
             }
             (_, Value::Object(_) | Value::Array(_)) => {
                 format!("expected any scalar, got {}", pointer_to(value))
@@ -155,16 +158,5 @@ fn source(value: &Value) -> String {
             let pairs = pairs.collect::<Vec<_>>().join(", ");
             format!("map[string]interface {{}}{{{pairs}}}")
         }
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

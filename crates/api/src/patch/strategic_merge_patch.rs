@@ -286,12 +286,7 @@ fn take_list(fields: &mut Fields, name: &str) -> Result<Option<Vec<Value>>, Merg
 fn bad_type(expected: &str, found: &Value) -> String {
     let found = match found {
         Value::Null => "%!s(<nil>)",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
+        found => go_text::type_name(found),
     };
     format!("expected a {expected}, but received a {found}")
 }

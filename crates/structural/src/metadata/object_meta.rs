@@ -1,5 +1,6 @@
 //! The fields of `metadata`, and what each of them may hold.
 
+use listwatch_api::json::type_word;
 use listwatch_api::timestamp;
 use serde_json::{Map, Value};
 
@@ -81,7 +82,7 @@ pub fn coerce_metadata(metadata: &mut Value, malformed: Malformed) -> Result<Vec
             return Ok(unknown);
         }
         other if malformed == Malformed::Refused => {
-            let found = json_type(other);
+            let found = type_word(other);
             return Err(format!(
                 "json: cannot unmarshal {found} into Go value of type v1.ObjectMeta"
             ));
@@ -121,17 +122,6 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 impl Record {
     fn field(&self, name: &str) -> Option<Holds> {
         let mut fields = self.fields.iter();
@@ -162,7 +152,7 @@ impl Holds {
         unknown: &mut Vec<String>,
     ) -> Result<(), String> {
         let wrong = |found: &Value, wanted: &str| {
-            let found = json_type(found);
+            let found = type_word(found);
             let owner = owner.go_name;
             Err(format!(
                 "json: cannot unmarshal {found} into Go struct field {owner}.{name} of type \
@@ -223,7 +213,7 @@ impl Record {
             Value::Object(members) => members,
             Value::Null => return Ok(()),
             other => {
-                let found = json_type(other);
+                let found = type_word(other);
                 let wanted = self.go_name;
                 return Err(format!(
                     "json: cannot unmarshal {found} into Go value of type v1.{wanted}"
